@@ -1,0 +1,91 @@
+# Every target sets up what it needs: a fresh clone, python3 (>= 3.11), a C++ compiler and make suffice.
+#   make build      compile and install into .venv (editable: Python edits need no rebuild)
+#   make test       all tests                     PYTEST_ARGS="-k agreement" to choose
+#   make demo       the demonstration
+#   make bench      against the peers             BENCH_ARGS="--data DIR"; default $MAXMARGIN_DATA or ../shared/data
+#   make lint       style, types, import layers   make format  to repair the style
+#   make docs       run the examples in the documentation
+#   make sanitize   fast tests with the core under ASAN and UBSAN
+#   make clean      remove what was built; .venv stays, to be set up anew (rm -rf .venv to drop it)
+
+PYTHON      ?= python3
+PYTEST_ARGS ?=
+BENCH_ARGS  ?=
+
+VENV := .venv
+SAN  := .venv-sanitize
+PY   := $(VENV)/bin/python
+CORE := $(shell find src/core -name '*.hpp' -o -name '*.cpp')
+DOCS := $(wildcard README.md) $(shell find docs -name '*.md')
+
+.PHONY: build test demo bench lint format docs sanitize clean
+.DEFAULT_GOAL := build
+.DELETE_ON_ERROR:
+
+build: $(VENV)/.stamp-build
+
+test: $(VENV)/.stamp-build $(VENV)/.stamp-test
+	$(PY) -m pytest -q -n 2 $(PYTEST_ARGS)
+
+demo: $(VENV)/.stamp-build
+	$(PY) examples/demo.py
+
+bench: $(VENV)/.stamp-build $(VENV)/.stamp-bench
+	$(PY) -m benchmarks.linear $(BENCH_ARGS)
+
+# The linters read src/ itself, so nothing is compiled; the venv has NumPy for mypy's sake.
+lint: $(VENV)/.stamp-lint
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	PYTHONPATH=src $(VENV)/bin/lint-imports
+	$(VENV)/bin/clang-format --dry-run -Werror $(CORE)
+
+format: $(VENV)/.stamp-lint
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/clang-format -i $(CORE)
+
+docs: $(VENV)/.stamp-build
+	set -e; for page in $(DOCS); do echo "$$page"; $(PY) -m doctest "$$page"; done
+
+# libstdc++ goes in front as well: ASAN looks for __cxa_throw when it starts, and python does not link it.
+# Leaks are off, because the interpreter itself leaks; PYTHONMALLOC lets ASAN see every array.
+# --capture=sys leaves the C-level stderr alone: a finding aborts, and pytest would lose its report.
+sanitize: $(SAN)/.stamp-build
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
+	$(SAN)/bin/python -m pytest -q -n 2 --capture=sys -m "not slow" $(PYTEST_ARGS)
+
+clean:
+	rm -rf $(VENV)/.stamp-* $(SAN) build .build-sanitize dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# ---- environments: a stamp is the proof that a step was done, and its date says when
+
+$(VENV)/.stamp-venv $(SAN)/.stamp-venv: %/.stamp-venv:
+	test -x $*/bin/python || $(PYTHON) -m venv $*
+	$*/bin/python -m pip install --quiet "pip>=25.1" # the first with --group
+	touch $@
+
+# The linters need the packages that the types come from, not the compiled module.
+$(VENV)/.stamp-lint: $(VENV)/.stamp-venv pyproject.toml
+	$(PY) -m pip install --quiet --group lint "numpy>=2.0"
+	touch $@
+
+$(VENV)/.stamp-test $(VENV)/.stamp-bench: $(VENV)/.stamp-%: $(VENV)/.stamp-venv pyproject.toml
+	$(PY) -m pip install --quiet --group $*
+	touch $@
+
+# Editable: Python files are read from src/, so only the core's files are prerequisites.
+# No build isolation: the tools stay at one path, so ninja recompiles only what changed.
+$(VENV)/.stamp-build: $(VENV)/.stamp-venv $(CORE) CMakeLists.txt pyproject.toml
+	$(PY) -m pip install --quiet --group build
+	$(PY) -m pip install --quiet --no-build-isolation --editable .
+	touch $@
+
+$(SAN)/.stamp-build: $(SAN)/.stamp-venv $(CORE) CMakeLists.txt pyproject.toml
+	$(SAN)/bin/python -m pip install --quiet --group build --group test
+	$(SAN)/bin/python -m pip install --quiet --no-build-isolation --editable . \
+	  -C build-dir=.build-sanitize -C install.strip=false -C cmake.define.MAXMARGIN_SANITIZE=ON
+	touch $@

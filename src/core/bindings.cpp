@@ -1,0 +1,264 @@
+// Arrays in, views out: every choice of storage and type is made here.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "dual_cd.hpp"
+#include "newton.hpp"
+#include "passes.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace maxmargin {
+namespace {
+
+template <class T>
+using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using InMatrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Out = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OutMatrix = nb::ndarray<double, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
+using InOrder = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OutOrder = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void require(bool condition, const char* message) {
+  if (!condition) throw std::invalid_argument(message);
+}
+
+template <class Array>
+void require_length(const Array& array, Size length, const char* name) {
+  if (static_cast<Size>(array.shape(0)) != length)
+    throw std::invalid_argument(std::string(name) + " has length " +
+                                std::to_string(array.shape(0)) + ", expected " +
+                                std::to_string(length));
+}
+
+// Python's handle on a view; the arrays behind it are kept alive by the bindings below.
+struct Rows {
+  AnyRows view;
+  Size n_samples() const {
+    return std::visit([](const auto& rows) { return rows.n_samples; }, view);
+  }
+  Size n_features() const {
+    return std::visit([](const auto& rows) { return rows.n_features; }, view);
+  }
+  void require_range(Size begin, Size end) const {
+    require(0 <= begin && begin <= end && end <= n_samples(), "row range out of bounds");
+  }
+};
+
+template <class T>
+void dense(Rows* self, InMatrix<T> X) {
+  new (self) Rows{DenseRows<T>{X.data(), static_cast<Size>(X.shape(0)),
+                               static_cast<Size>(X.shape(1))}};
+}
+
+// Every column and offset is checked once, so that no later pass can leave its arrays.
+template <class T, class Index>
+void csr(Rows* self, In<T> values, In<Index> columns, In<Index> offsets, Size n_features) {
+  require(offsets.shape(0) >= 1, "offsets must not be empty");
+  const Size n = static_cast<Size>(offsets.shape(0)) - 1;
+  const Size stored = static_cast<Size>(values.shape(0));
+  require_length(columns, stored, "columns");
+  const Index* at = offsets.data();
+  bool sound = at[0] == 0 && at[n] <= stored;
+  for (Size i = 0; i < n; ++i) sound &= at[i] <= at[i + 1];
+  require(sound, "CSR offsets must rise from 0 to at most the number of stored values");
+  const Index* column = columns.data();
+  for (Size k = 0; k < at[n]; ++k) sound &= column[k] >= 0 && column[k] < n_features;
+  require(sound, "CSR column indices must lie in [0, n_features)");
+  new (self) Rows{CsrRows<T, Index>{values.data(), column, at, n, n_features}};
+}
+
+void predict_rows(const Rows& self, In<double> w, double b, Size begin, Size end, Out out) {
+  self.require_range(begin, end);
+  require(static_cast<Size>(w.shape(0)) >= self.n_features(), "w is shorter than n_features");
+  require_length(out, self.n_samples(), "out");
+  nb::gil_scoped_release release;
+  std::visit([&](const auto& rows) { predict(rows, w.data(), b, begin, end, out.data()); },
+             self.view);
+}
+
+void combine_rows(const Rows& self, In<double> beta, Size begin, Size end, Out w) {
+  self.require_range(begin, end);
+  require_length(beta, self.n_samples(), "beta");
+  require(static_cast<Size>(w.shape(0)) >= self.n_features(), "w is shorter than n_features");
+  nb::gil_scoped_release release;
+  std::visit([&](const auto& rows) { combine(rows, beta.data(), begin, end, w.data()); },
+             self.view);
+}
+
+void squared_norm_rows(const Rows& self, Size begin, Size end, Out out) {
+  self.require_range(begin, end);
+  require_length(out, self.n_samples(), "out");
+  nb::gil_scoped_release release;
+  std::visit([&](const auto& rows) { squared_norms(rows, begin, end, out.data()); }, self.view);
+}
+
+struct BoundTerms {
+  Terms terms;
+  Size n_samples;
+};
+
+void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, const Bias& bias,
+                  Out beta, Out w, OutOrder order, Sweep& sweep, Random& random, Size max_epochs,
+                  double gap_target, double seconds) {
+  const Size n = self.n_samples();
+  require(bound.n_samples == n, "terms and rows differ in length");
+  require_length(norms, n, "squared_norms");
+  require_length(beta, n, "beta");
+  require_length(order, n, "order");
+  require_length(w, self.n_features() + 1, "w");
+  require(0 <= sweep.cursor && sweep.cursor <= sweep.n_active && sweep.n_active <= n,
+          "sweep out of bounds");
+  nb::gil_scoped_release release;
+  const Deadline deadline(seconds);
+  std::visit(
+      [&](const auto& rows) {
+        dual_cd(rows, bound.terms, norms.data(), bias, beta.data(), w.data(), order.data(), sweep,
+                random, max_epochs, gap_target, deadline);
+      },
+      self.view);
+}
+
+// The address inside a capsule of scipy.linalg.cython_blas; its name spells the signature.
+Dsyrk dsyrk_from(nb::capsule capsule) { return reinterpret_cast<Dsyrk>(capsule.data()); }
+
+void require_subset(const Rows& rows, const InOrder& subset, Size begin, Size end) {
+  const Size count = static_cast<Size>(subset.shape(0)), n = rows.n_samples();
+  require(0 <= begin && begin <= end && end <= count, "subset range out of bounds");
+  bool sound = true;
+  for (Size k = begin; k < end; ++k) sound &= 0 <= subset(k) && subset(k) < n;
+  require(sound, "subset holds a row that does not exist");
+}
+
+NewtonSums newton_rows(const Rows& self, InOrder subset, const BoundTerms& bound, const Bias& bias,
+                       In<double> centre, double softness, In<double> z, double band, Size begin, Size end,
+                       nb::capsule dsyrk, Out beta, Out combination, OutMatrix gram) {
+  const Size count = static_cast<Size>(subset.shape(0)), dim = self.n_features() + 1;
+  require_subset(self, subset, begin, end);
+  require(bound.n_samples == count, "terms and subset differ in length");
+  require_length(centre, count, "centre");
+  require_length(z, count, "z");
+  require_length(beta, count, "beta");
+  require_length(combination, dim, "combination");
+  require(static_cast<Size>(gram.shape(0)) == dim && static_cast<Size>(gram.shape(1)) == dim,
+          "gram must be (n_features + 1) square");
+  const Dsyrk function = dsyrk_from(dsyrk);
+  nb::gil_scoped_release release;
+  return std::visit(
+      [&](const auto& rows) {
+        return newton_sums(rows, subset.data(), Proximal{bound.terms, centre.data(), softness},
+                           bias, z.data(), band, begin, end, function, beta.data(), combination.data(),
+                           gram.data());
+      },
+      self.view);
+}
+
+void newton_predict_rows(const Rows& self, InOrder subset, const Bias& bias, In<double> w,
+                         Size begin, Size end, Out out) {
+  require_subset(self, subset, begin, end);
+  require_length(w, self.n_features() + 1, "w");
+  require_length(out, static_cast<Size>(subset.shape(0)), "out");
+  nb::gil_scoped_release release;
+  std::visit(
+      [&](const auto& rows) {
+        newton_predict(rows, subset.data(), bias, w.data(), begin, end, out.data());
+      },
+      self.view);
+}
+
+double line_search(const BoundTerms& bound, In<double> centre, double softness, In<double> z,
+                   In<double> dz, double slope_at_0, double w_dot_dw, double dw_square,
+                   double precision) {
+  const Size n = bound.n_samples;
+  require_length(centre, n, "centre");
+  require_length(z, n, "z");
+  require_length(dz, n, "dz");
+  nb::gil_scoped_release release;
+  return exact_line_search(Proximal{bound.terms, centre.data(), softness}, z.data(), dz.data(), n,
+                           slope_at_0, w_dot_dw, dw_square, precision);
+}
+
+template <class T, class Index>
+void bind_csr(nb::class_<Rows>& type) {
+  type.def("__init__", &csr<T, Index>, "values"_a.noconvert(), "columns"_a.noconvert(),
+           "offsets"_a.noconvert(), "n_features"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+           nb::keep_alive<1, 4>());
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  m.doc() = "The compiled core of maxmargin: epochs and passes on arrays that NumPy owns.";
+
+  auto rows = nb::class_<Rows>(m, "Rows", "A read-only view of the samples, dense or CSR.");
+  rows.def("__init__", &dense<float>, "X"_a.noconvert(), nb::keep_alive<1, 2>());
+  rows.def("__init__", &dense<double>, "X"_a.noconvert(), nb::keep_alive<1, 2>());
+  bind_csr<float, int>(rows);
+  bind_csr<double, int>(rows);
+  bind_csr<float, long long>(rows);
+  bind_csr<double, long long>(rows);
+  rows.def_prop_ro("n_samples", &Rows::n_samples);
+  rows.def_prop_ro("n_features", &Rows::n_features);
+  rows.def("work", [](const Rows& self, Size begin, Size end) {
+    self.require_range(begin, end);
+    return std::visit([&](const auto& view) { return view.work(begin, end); }, self.view);
+  }, "begin"_a, "end"_a, "Stored values in a range of rows.");
+  rows.def("predict", &predict_rows, "w"_a, "b"_a, "begin"_a, "end"_a, "out"_a);
+  rows.def("combine", &combine_rows, "beta"_a, "begin"_a, "end"_a, "w"_a);
+  rows.def("squared_norms", &squared_norm_rows, "begin"_a, "end"_a, "out"_a);
+
+  nb::class_<BoundTerms>(m, "Terms", "Labels, costs and loss: the per-sample terms.")
+      .def(
+          "__init__",
+          [](BoundTerms* self, In<double> y, In<double> cost, double target_scale, double epsilon,
+             bool one_sided, bool bounded) {
+            const Size n = static_cast<Size>(y.shape(0));
+            require_length(cost, n, "cost");
+            new (self) BoundTerms{
+                Terms{y.data(), cost.data(), Loss{target_scale, epsilon, one_sided, bounded}}, n};
+          },
+          "y"_a.noconvert(), "cost"_a.noconvert(), "target_scale"_a, "epsilon"_a, "one_sided"_a,
+          "bounded"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+
+  nb::class_<Bias>(m, "Bias", "The intercept as a feature of constant value, beside an anchor.")
+      .def(nb::init<double, double>(), "feature"_a, "anchor"_a)
+      .def_rw("feature", &Bias::feature)
+      .def_rw("anchor", &Bias::anchor);
+
+  nb::class_<Random>(m, "Random").def(nb::init<std::uint64_t>(), "seed"_a);
+
+  nb::class_<Sweep>(m, "Sweep", "Where dual coordinate descent stands.")
+      .def("__init__",
+           [](Sweep* self, Size n_active) {
+             new (self) Sweep{n_active, 0, std::numeric_limits<double>::infinity(), 0.0, 0.0, 0.0,
+                              0, 0};
+           },
+           "n_active"_a)
+      .def_rw("n_active", &Sweep::n_active)
+      .def_rw("cursor", &Sweep::cursor)
+      .def_rw("threshold", &Sweep::threshold)
+      .def_ro("violation", &Sweep::violation)
+      .def_ro("last_gap", &Sweep::last_gap)
+      .def_ro("epochs", &Sweep::epochs)
+      .def_ro("steps", &Sweep::steps);
+  m.def("dual_cd", &dual_cd_rows, "rows"_a, "terms"_a, "squared_norms"_a, "bias"_a, "beta"_a,
+        "w"_a, "order"_a, "sweep"_a, "random"_a, "max_epochs"_a, "gap_target"_a, "seconds"_a);
+
+  nb::class_<NewtonSums>(m, "NewtonSums")
+      .def_ro("fenchel_young", &NewtonSums::fenchel_young)
+      .def_ro("primal_loss", &NewtonSums::primal_loss)
+      .def_ro("n_sloped", &NewtonSums::n_sloped);
+  m.def("newton_predict", &newton_predict_rows, "rows"_a, "subset"_a, "bias"_a, "w"_a, "begin"_a,
+        "end"_a, "out"_a);
+  m.def("newton_sums", &newton_rows, "rows"_a, "subset"_a, "terms"_a, "bias"_a, "centre"_a, "softness"_a,
+        "z"_a, "band"_a, "begin"_a, "end"_a, "dsyrk"_a, "beta"_a, "combination"_a, "gram"_a);
+  m.def("exact_line_search", &line_search, "terms"_a, "centre"_a, "softness"_a, "z"_a, "dz"_a,
+        "slope_at_0"_a, "w_dot_dw"_a, "dw_square"_a, "precision"_a);
+}
+
+}  // namespace maxmargin

@@ -1,0 +1,101 @@
+// Dual coordinate descent for the linear SVM.
+//
+//   max over beta of  sum_i conjugate_i(beta_i) - 1/2 |sum_i beta_i x_i|^2,  lower <= beta <= upper
+//
+// Hsieh, Chang, Lin, Keerthi, Sundararajan (ICML 2008), algorithms 1 and 3, for every loss of
+// losses.hpp. The bias is a further feature of constant value `bias.feature`; a free intercept is
+// its proximal iteration: the caller moves `bias.anchor` (docs/decisions/0003).
+//
+// Invariant: w = sum_i beta_i (x_i, bias.feature).
+// Rows that sit at a kink with more slack than the last epoch's worst violation are set aside;
+// the caller brings all of them back before it certifies, so shrinking cannot change the answer.
+#pragma once
+
+#include <cstdint>
+
+#include "clock.hpp"
+#include "losses.hpp"
+#include "random.hpp"
+
+namespace maxmargin {
+
+struct Bias {
+  double feature;  // 0: no intercept
+  double anchor;
+};
+
+// Caller-owned; an epoch can be left at the deadline and taken up again.
+struct Sweep {
+  Size n_active;
+  Size cursor;            // next position in the order; 0: a new epoch starts
+  double threshold;       // slack beyond which a row is set aside
+  double violation;       // worst seen in this epoch
+  double gap;             // sum of the Fenchel-Young gaps met in this epoch: about the duality gap
+  double last_gap;        // the same of the last whole epoch
+  Size epochs;            // whole epochs done
+  Size steps;             // rows visited
+};
+
+// Largest gain per unit step over the directions that the box leaves open; negative: slack.
+MAXMARGIN_INLINE double violation(const Term& term, double z, double beta) {
+  const double pull = term.target - z - term.curvature * beta;
+  const double up = beta < term.upper ? pull - (beta >= 0.0 ? term.epsilon : -term.epsilon)
+                                      : -std::numeric_limits<double>::infinity();
+  const double down = beta > term.lower ? -pull - (beta <= 0.0 ? term.epsilon : -term.epsilon)
+                                        : -std::numeric_limits<double>::infinity();
+  return std::max(up, down);
+}
+
+template <class Rows>
+MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double* squared_norms,
+                              Bias bias, double* beta, double* w, std::int32_t* order, Sweep& sweep,
+                              Random& random, Size max_epochs, double gap_target,
+                              const Deadline& deadline) {
+  constexpr Size kAhead = 4;
+  constexpr Size kClockMask = 255;
+  double& w_bias = w[rows.n_features];
+  const double bias_square = bias.feature * bias.feature;
+  for (Size epoch = 0; epoch < max_epochs;) {
+    if (sweep.cursor == 0) {
+      random.shuffle(order, sweep.n_active);
+      sweep.violation = 0.0;
+      sweep.gap = 0.0;
+    }
+    while (sweep.cursor < sweep.n_active) {
+      const Size k = sweep.cursor;
+      if ((++sweep.steps & kClockMask) == 0 && deadline.passed()) return;
+      if (k + 2 * kAhead < sweep.n_active) rows.prefetch_offset(order[k + 2 * kAhead]);
+      if (k + kAhead < sweep.n_active) rows.prefetch(order[k + kAhead]);
+      const Size i = order[k];
+      const Term term = terms[i];
+      const double z = rows.dot(i, w) + bias.feature * w_bias + bias.anchor;
+      const double old = beta[i];
+      const double v = violation(term, z, old);
+      if (v < -sweep.threshold) {
+        std::swap(order[k], order[--sweep.n_active]);
+        continue;
+      }
+      sweep.cursor = k + 1;
+      if (v <= 0.0) continue;
+      sweep.violation = std::max(sweep.violation, v);
+      sweep.gap += term.value(z) + z * old - term.conjugate(old);
+      const double square = squared_norms[i] + bias_square;
+      const double next =
+          term.argmax(term.target - z + square * old, square + term.curvature);
+      const double change = next - old;
+      if (change == 0.0) continue;
+      beta[i] = next;
+      rows.add_scaled(i, change, w);
+      w_bias += change * bias.feature;
+    }
+    sweep.cursor = 0;
+    sweep.threshold = sweep.violation > 0.0 ? sweep.violation
+                                            : std::numeric_limits<double>::infinity();
+    sweep.last_gap = sweep.gap;
+    ++sweep.epochs;
+    ++epoch;
+    if (sweep.gap <= gap_target) return;
+  }
+}
+
+}  // namespace maxmargin

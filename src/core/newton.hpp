@@ -1,0 +1,196 @@
+// Semismooth Newton for the proximal (augmented Lagrangian) form of the linear SVM.
+//
+//   min over w of 1/2 |w|^2 + sum_i psi_i(z_i),  z = Xw + bias,
+//   psi_i(z) = max over beta of conjugate_i(beta) - z beta - softness_i/2 (beta - centre_i)^2
+//
+// The maximiser beta_i(z) is piecewise linear, so the objective is piecewise quadratic: a Newton
+// step solves (I + sum over the rows in a sloped piece of x_i x_i' / stiffness_i) step = -gradient,
+// and the step length is found exactly. With softness 0 (squared losses) this is the finite Newton
+// method of Keerthi and DeCoste (JMLR 2005); with softness it is the inner problem of an augmented
+// Lagrangian method (Rockafellar 1976; Li, Sun and Toh, SIAM J. Optim. 2018).
+#pragma once
+
+#include <vector>
+
+#include "blas.hpp"
+#include "dual_cd.hpp"
+#include "losses.hpp"
+
+namespace maxmargin {
+
+// Labels, costs, centres and results below are indexed by position in `subset`, so that the same
+// code runs on a sample of the rows.
+struct Proximal {
+  Terms terms;
+  const double* centre;
+  double softness;  // the width in z over which beta crosses [0, cost]
+
+  MAXMARGIN_INLINE double soften(Size k) const {
+    return terms.loss.bounded && terms.cost[k] > 0.0 ? softness / terms.cost[k] : 0.0;
+  }
+};
+
+struct Slope {
+  double beta;    // the maximiser at z
+  double weight;  // -d beta / d z
+};
+
+MAXMARGIN_INLINE Slope slope(const Term& term, double soft, double centre, double z) {
+  const double stiffness = term.curvature + soft;
+  const double beta = term.argmax(term.target - z + soft * centre, stiffness);
+  const bool sloped = beta != 0.0 && beta > term.lower && beta < term.upper;
+  return {beta, sloped ? 1.0 / stiffness : 0.0};
+}
+
+// Sums over a range of rows at the point z: what a Newton step needs.
+struct NewtonSums {
+  double fenchel_young = 0.0;  // sum of cost * loss(z) + z beta - conjugate(beta): part of the gap
+  double primal_loss = 0.0;
+  Size n_sloped = 0;
+};
+
+// Adds weight * x x' to the upper triangle of `gram` (Fortran order, the bias last). Rows with few
+// values are scattered; the others wait in a block, scaled by the root of their weight, for a SYRK.
+template <class Rows>
+class GramSum {
+ public:
+  GramSum(const Rows& rows, Bias bias, Dsyrk dsyrk, double* gram)
+      : rows_(rows),
+        bias_(bias),
+        dsyrk_(dsyrk),
+        gram_(gram),
+        dim_(static_cast<int>(rows.n_features) + 1) {}
+
+  MAXMARGIN_INLINE void add(Size i, double weight) {
+    constexpr double kScatterCost = 8.0;  // of one scattered product, against one inside SYRK
+    const double stored = static_cast<double>(rows_.work(i, i + 1));
+    if (kScatterCost * stored * stored < static_cast<double>(dim_) * dim_) {
+      scatter(i, weight);
+    } else {
+      enqueue(i, std::sqrt(weight));
+    }
+  }
+
+  void flush() {
+    const double one = 1.0;
+    if (filled_ > 0)
+      dsyrk_("U", "N", &dim_, &filled_, &one, block_.data(), &dim_, &one, gram_, &dim_);
+    filled_ = 0;
+  }
+
+ private:
+  MAXMARGIN_INLINE void scatter(Size i, double weight) {
+    rows_.for_each(i, [&](Size column, double value) {
+      double* out = gram_ + column * dim_;
+      const double scaled = weight * value;
+      rows_.for_each(i, [&](Size row, double other) {
+        if (row <= column) out[row] += scaled * other;
+      });
+      gram_[static_cast<Size>(dim_ - 1) * dim_ + column] += scaled * bias_.feature;
+    });
+    gram_[static_cast<Size>(dim_) * dim_ - 1] += weight * bias_.feature * bias_.feature;
+  }
+
+  MAXMARGIN_INLINE void enqueue(Size i, double root) {
+    if (block_.empty()) block_.resize(static_cast<std::size_t>(dim_) * kColumns);
+    double* column = block_.data() + static_cast<std::size_t>(filled_) * dim_;
+    std::fill(column, column + dim_, 0.0);
+    rows_.add_scaled(i, root, column);
+    column[dim_ - 1] = root * bias_.feature;
+    if (++filled_ == kColumns) flush();
+  }
+
+  static constexpr int kColumns = 256;
+  const Rows& rows_;
+  Bias bias_;
+  Dsyrk dsyrk_;
+  double* gram_;
+  int dim_;
+  int filled_ = 0;
+  std::vector<double> block_;
+};
+
+// Moves beta to its maximisers at z, `combination` = sum of beta_k x_k along with it, and adds
+// X' diag(weight) X to `gram`. Only rows whose beta changes or that have a slope are read.
+template <class Rows>
+MAXMARGIN_CLONES NewtonSums newton_sums(const Rows& rows, const std::int32_t* subset,
+                                        const Proximal& prox, Bias bias, const double* z,
+                                        double band, Size begin, Size end, Dsyrk dsyrk, double* beta,
+                                        double* combination, double* gram) {
+  NewtonSums sums;
+  GramSum<Rows> sum(rows, bias, dsyrk, gram);
+  for (Size k = begin; k < end; ++k) {
+    const Term term = prox.terms[k];
+    const Slope at = slope(term, prox.soften(k), prox.centre[k], z[k]);
+    const double value = term.value(z[k]);
+    const double change = at.beta - beta[k];
+    beta[k] = at.beta;
+    sums.primal_loss += value;
+    sums.fenchel_young += value + z[k] * at.beta - term.conjugate(at.beta);
+    if (change != 0.0) {
+      rows.add_scaled(subset[k], change, combination);
+      combination[rows.n_features] += change * bias.feature;
+    }
+    double weight = at.weight;
+    if (band > 0.0 && weight == 0.0) {
+      const double soft = prox.soften(k), stiff = soft + term.curvature;
+      const double reach = term.target - z[k] + soft * prox.centre[k];
+      const double free = std::copysign(std::max(0.0, std::fabs(reach) - term.epsilon) / stiff, reach);
+      if (free > term.lower - band * prox.terms.cost[k] && free < term.upper + band * prox.terms.cost[k]) weight = 1.0 / stiff;
+    }
+    if (weight > 0.0) {
+      sum.add(subset[k], weight);
+      ++sums.n_sloped;
+    }
+  }
+  sum.flush();
+  return sums;
+}
+
+// out[k] = <w, (x_i, bias.feature)> for i = subset[k].
+template <class Rows>
+MAXMARGIN_CLONES void newton_predict(const Rows& rows, const std::int32_t* subset, Bias bias,
+                                     const double* w, Size begin, Size end, double* out) {
+  const double offset = bias.feature * w[rows.n_features];
+  for (Size k = begin; k < end; ++k) out[k] = rows.dot(subset[k], w) + offset;
+}
+
+// The s > 0 at which d/ds of the objective along the step vanishes, to `precision` of its slope at
+// 0. The derivative is increasing and piecewise linear: Newton's iteration inside a bracket.
+MAXMARGIN_CLONES inline double exact_line_search(const Proximal& prox, const double* z,
+                                                 const double* dz, Size n_samples, double slope_at_0,
+                                                 double w_dot_dw, double dw_square,
+                                                 double precision) {
+  double low = 0.0, high = std::numeric_limits<double>::infinity();
+  double low_slope = slope_at_0, high_slope = 0.0;
+  double s = 1.0;
+  for (int evaluation = 0; evaluation < 100; ++evaluation) {
+    double derivative = w_dot_dw + s * dw_square, curvature = dw_square;
+#pragma omp simd reduction(+ : derivative, curvature)
+    for (Size k = 0; k < n_samples; ++k) {
+      const Slope at = slope(prox.terms[k], prox.soften(k), prox.centre[k], z[k] + s * dz[k]);
+      derivative -= at.beta * dz[k];
+      curvature += at.weight * dz[k] * dz[k];
+    }
+    if (std::fabs(derivative) <= precision * std::fabs(slope_at_0)) break;
+    if (derivative < 0.0) {
+      low = s;
+      low_slope = derivative;
+    } else {
+      high = s;
+      high_slope = derivative;
+    }
+    double next = s - derivative / curvature;
+    if (!(next > low && next < high)) {
+      // The step can be too long by orders of magnitude: fall by decades until it is bracketed.
+      next = high_slope == 0.0 ? 4.0 * low
+             : low == 0.0      ? 0.1 * high
+                               : low - low_slope * (high - low) / (high_slope - low_slope);
+    }
+    if (!(next > low && next < high) || next > 1e15) break;
+    s = next;
+  }
+  return s;
+}
+
+}  // namespace maxmargin

@@ -1,0 +1,29 @@
+// Plain passes over the samples: f = Xw + b, w = X'beta, |x_i|^2.
+#pragma once
+
+#include "rows.hpp"
+
+namespace maxmargin {
+
+// out[i] = <w, x_i> + b for begin <= i < end.
+template <class Rows>
+MAXMARGIN_CLONES void predict(const Rows& rows, const double* w, double b, Size begin, Size end,
+                              double* out) {
+  for (Size i = begin; i < end; ++i) out[i] = rows.dot(i, w) + b;
+}
+
+// w += sum of beta_i x_i over begin <= i < end.
+template <class Rows>
+MAXMARGIN_CLONES void combine(const Rows& rows, const double* beta, Size begin, Size end,
+                              double* w) {
+  for (Size i = begin; i < end; ++i) {
+    if (beta[i] != 0.0) rows.add_scaled(i, beta[i], w);
+  }
+}
+
+template <class Rows>
+MAXMARGIN_CLONES void squared_norms(const Rows& rows, Size begin, Size end, double* out) {
+  for (Size i = begin; i < end; ++i) out[i] = rows.squared_norm(i);
+}
+
+}  // namespace maxmargin

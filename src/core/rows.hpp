@@ -1,0 +1,135 @@
+// Read-only views of the samples: one interface for dense and CSR storage, resolved at compile time.
+//
+// A view never owns or copies the values. Products are accumulated in double whatever the storage
+// type; several independent sums hide the latency of the additions.
+#pragma once
+
+#include <cstddef>
+#include <variant>
+
+#include "simd.hpp"
+
+namespace maxmargin {
+
+using Size = std::ptrdiff_t;
+
+template <class T>
+struct DenseRows {
+  const T* values;
+  Size n_samples;
+  Size n_features;
+
+  MAXMARGIN_INLINE const T* row(Size i) const { return values + i * n_features; }
+
+  MAXMARGIN_INLINE double dot(Size i, const double* w) const {
+    constexpr int kLanes = 16;
+    const T* x = row(i);
+    double sums[kLanes] = {};
+    Size j = 0;
+    for (; j + kLanes <= n_features; j += kLanes)
+      for (int k = 0; k < kLanes; ++k) sums[k] += static_cast<double>(x[j + k]) * w[j + k];
+    double total = 0.0;
+    for (int k = 0; k < kLanes; ++k) total += sums[k];
+    for (; j < n_features; ++j) total += static_cast<double>(x[j]) * w[j];
+    return total;
+  }
+
+  MAXMARGIN_INLINE void add_scaled(Size i, double scale, double* w) const {
+    const T* x = row(i);
+#pragma omp simd
+    for (Size j = 0; j < n_features; ++j) w[j] += scale * static_cast<double>(x[j]);
+  }
+
+  MAXMARGIN_INLINE double squared_norm(Size i) const {
+    const T* x = row(i);
+    double total = 0.0;
+#pragma omp simd reduction(+ : total)
+    for (Size j = 0; j < n_features; ++j) {
+      total += static_cast<double>(x[j]) * static_cast<double>(x[j]);
+    }
+    return total;
+  }
+
+  // Calls visit(column, value) for each stored value of row i.
+  template <class Visit>
+  MAXMARGIN_INLINE void for_each(Size i, Visit visit) const {
+    const T* x = row(i);
+    for (Size j = 0; j < n_features; ++j) visit(j, static_cast<double>(x[j]));
+  }
+
+  MAXMARGIN_INLINE void prefetch(Size i) const {
+    constexpr Size kLine = 64 / sizeof(T);
+    constexpr Size kMaxLines = 16;  // the hardware prefetcher follows once a row is under way
+    const T* x = row(i);
+    const Size end = n_features < kMaxLines * kLine ? n_features : kMaxLines * kLine;
+    for (Size j = 0; j < end; j += kLine) MAXMARGIN_PREFETCH(x + j);
+  }
+
+  MAXMARGIN_INLINE void prefetch_offset(Size) const {}
+
+  Size work(Size begin, Size end) const { return (end - begin) * n_features; }
+};
+
+template <class T, class Index>
+struct CsrRows {
+  const T* values;
+  const Index* columns;
+  const Index* offsets;
+  Size n_samples;
+  Size n_features;
+
+  MAXMARGIN_INLINE double dot(Size i, const double* w) const {
+    const Size end = offsets[i + 1];
+    Size k = offsets[i];
+    double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
+    for (; k + 4 <= end; k += 4) {
+      s0 += static_cast<double>(values[k]) * w[columns[k]];
+      s1 += static_cast<double>(values[k + 1]) * w[columns[k + 1]];
+      s2 += static_cast<double>(values[k + 2]) * w[columns[k + 2]];
+      s3 += static_cast<double>(values[k + 3]) * w[columns[k + 3]];
+    }
+    for (; k < end; ++k) s0 += static_cast<double>(values[k]) * w[columns[k]];
+    return (s0 + s1) + (s2 + s3);
+  }
+
+  MAXMARGIN_INLINE void add_scaled(Size i, double scale, double* w) const {
+    for (Size k = offsets[i]; k < offsets[i + 1]; ++k) {
+      w[columns[k]] += scale * static_cast<double>(values[k]);
+    }
+  }
+
+  MAXMARGIN_INLINE double squared_norm(Size i) const {
+    double total = 0.0;
+    for (Size k = offsets[i]; k < offsets[i + 1]; ++k) {
+      total += static_cast<double>(values[k]) * static_cast<double>(values[k]);
+    }
+    return total;
+  }
+
+  template <class Visit>
+  MAXMARGIN_INLINE void for_each(Size i, Visit visit) const {
+    for (Size k = offsets[i]; k < offsets[i + 1]; ++k) {
+      visit(static_cast<Size>(columns[k]), static_cast<double>(values[k]));
+    }
+  }
+
+  MAXMARGIN_INLINE void prefetch(Size i) const {
+    constexpr Size kMaxLines = 8;
+    const Size begin = offsets[i], end = offsets[i + 1];
+    const Size value_end = end < begin + kMaxLines * Size(64 / sizeof(T))
+                               ? end
+                               : begin + kMaxLines * Size(64 / sizeof(T));
+    for (Size k = begin; k < value_end; k += 64 / sizeof(T)) MAXMARGIN_PREFETCH(values + k);
+    for (Size k = begin; k < value_end; k += 64 / sizeof(Index)) MAXMARGIN_PREFETCH(columns + k);
+  }
+
+  MAXMARGIN_INLINE void prefetch_offset(Size i) const { MAXMARGIN_PREFETCH(offsets + i); }
+
+  Size work(Size begin, Size end) const { return offsets[end] - offsets[begin]; }
+};
+
+using AnyRows =
+    std::variant<DenseRows<float>, DenseRows<double>, CsrRows<float, int>, CsrRows<double, int>,
+                 CsrRows<float, long long>, CsrRows<double, long long>>;
+
+}  // namespace maxmargin

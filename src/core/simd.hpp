@@ -1,0 +1,21 @@
+// Run-time choice of instruction set.
+//
+// MAXMARGIN_CLONES stands before a whole epoch or pass: the compiler emits one copy for AVX2 + FMA
+// machines and one for any other, and the loader picks. Everything inlined into the epoch is
+// compiled for the copy's machine, so the wheel runs anywhere and no build flag names a CPU.
+#pragma once
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__linux__) && \
+    !defined(MAXMARGIN_NO_CLONES)
+#define MAXMARGIN_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
+#define MAXMARGIN_CLONES
+#endif
+
+#if defined(__GNUC__)
+#define MAXMARGIN_INLINE inline __attribute__((always_inline))
+#define MAXMARGIN_PREFETCH(address) __builtin_prefetch(address)
+#else
+#define MAXMARGIN_INLINE inline
+#define MAXMARGIN_PREFETCH(address) static_cast<void>(0)
+#endif

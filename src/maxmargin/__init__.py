@@ -1,0 +1,1 @@
+"""Support vector machines that are fast and prove their answer."""
