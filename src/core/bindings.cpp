@@ -105,7 +105,7 @@ struct BoundTerms {
 
 void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, const Bias& bias,
                   Out beta, Out w, OutOrder order, Sweep& sweep, Random& random, Size max_epochs,
-                  double gap_target, double seconds) {
+                  double relative_target, double seconds) {
   const Size n = self.n_samples();
   require(bound.n_samples == n, "terms and rows differ in length");
   require_length(norms, n, "squared_norms");
@@ -119,7 +119,7 @@ void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, c
   std::visit(
       [&](const auto& rows) {
         dual_cd(rows, bound.terms, norms.data(), bias, beta.data(), w.data(), order.data(), sweep,
-                random, max_epochs, gap_target, deadline);
+                random, max_epochs, relative_target, deadline);
       },
       self.view);
 }
@@ -136,7 +136,7 @@ void require_subset(const Rows& rows, const InOrder& subset, Size begin, Size en
 }
 
 NewtonSums newton_rows(const Rows& self, InOrder subset, const BoundTerms& bound, const Bias& bias,
-                       In<double> centre, double softness, In<double> z, double band, Size begin, Size end,
+                       In<double> centre, double softness, In<double> z, Size begin, Size end,
                        nb::capsule dsyrk, Out beta, Out combination, OutMatrix gram) {
   const Size count = static_cast<Size>(subset.shape(0)), dim = self.n_features() + 1;
   require_subset(self, subset, begin, end);
@@ -152,7 +152,7 @@ NewtonSums newton_rows(const Rows& self, InOrder subset, const BoundTerms& bound
   return std::visit(
       [&](const auto& rows) {
         return newton_sums(rows, subset.data(), Proximal{bound.terms, centre.data(), softness},
-                           bias, z.data(), band, begin, end, function, beta.data(), combination.data(),
+                           bias, z.data(), begin, end, function, beta.data(), combination.data(),
                            gram.data());
       },
       self.view);
@@ -236,7 +236,7 @@ NB_MODULE(_core, m) {
       .def("__init__",
            [](Sweep* self, Size n_active) {
              new (self) Sweep{n_active, 0, std::numeric_limits<double>::infinity(), 0.0, 0.0, 0.0,
-                              0, 0};
+                              0.0, 0, 0};
            },
            "n_active"_a)
       .def_rw("n_active", &Sweep::n_active)
@@ -244,10 +244,11 @@ NB_MODULE(_core, m) {
       .def_rw("threshold", &Sweep::threshold)
       .def_ro("violation", &Sweep::violation)
       .def_ro("last_gap", &Sweep::last_gap)
+      .def_rw("dual", &Sweep::dual)
       .def_ro("epochs", &Sweep::epochs)
       .def_ro("steps", &Sweep::steps);
   m.def("dual_cd", &dual_cd_rows, "rows"_a, "terms"_a, "squared_norms"_a, "bias"_a, "beta"_a,
-        "w"_a, "order"_a, "sweep"_a, "random"_a, "max_epochs"_a, "gap_target"_a, "seconds"_a);
+        "w"_a, "order"_a, "sweep"_a, "random"_a, "max_epochs"_a, "relative_target"_a, "seconds"_a);
 
   nb::class_<NewtonSums>(m, "NewtonSums")
       .def_ro("fenchel_young", &NewtonSums::fenchel_young)
@@ -256,7 +257,7 @@ NB_MODULE(_core, m) {
   m.def("newton_predict", &newton_predict_rows, "rows"_a, "subset"_a, "bias"_a, "w"_a, "begin"_a,
         "end"_a, "out"_a);
   m.def("newton_sums", &newton_rows, "rows"_a, "subset"_a, "terms"_a, "bias"_a, "centre"_a, "softness"_a,
-        "z"_a, "band"_a, "begin"_a, "end"_a, "dsyrk"_a, "beta"_a, "combination"_a, "gram"_a);
+        "z"_a, "begin"_a, "end"_a, "dsyrk"_a, "beta"_a, "combination"_a, "gram"_a);
   m.def("exact_line_search", &line_search, "terms"_a, "centre"_a, "softness"_a, "z"_a, "dz"_a,
         "slope_at_0"_a, "w_dot_dw"_a, "dw_square"_a, "precision"_a);
 }

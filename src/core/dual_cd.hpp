@@ -32,6 +32,7 @@ struct Sweep {
   double violation;       // worst seen in this epoch
   double gap;             // sum of the Fenchel-Young gaps met in this epoch: about the duality gap
   double last_gap;        // the same of the last whole epoch
+  double dual;            // value of the dual objective, kept up to date
   Size epochs;            // whole epochs done
   Size steps;             // rows visited
 };
@@ -49,7 +50,7 @@ MAXMARGIN_INLINE double violation(const Term& term, double z, double beta) {
 template <class Rows>
 MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double* squared_norms,
                               Bias bias, double* beta, double* w, std::int32_t* order, Sweep& sweep,
-                              Random& random, Size max_epochs, double gap_target,
+                              Random& random, Size max_epochs, double relative_target,
                               const Deadline& deadline) {
   constexpr Size kAhead = 4;
   constexpr Size kClockMask = 255;
@@ -85,6 +86,8 @@ MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double
       const double change = next - old;
       if (change == 0.0) continue;
       beta[i] = next;
+      sweep.dual +=
+          term.conjugate(next) - term.conjugate(old) - change * (z + 0.5 * square * change);
       rows.add_scaled(i, change, w);
       w_bias += change * bias.feature;
     }
@@ -94,7 +97,7 @@ MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double
     sweep.last_gap = sweep.gap;
     ++sweep.epochs;
     ++epoch;
-    if (sweep.gap <= gap_target) return;
+    if (sweep.gap <= relative_target * sweep.dual) return;
   }
 }
 

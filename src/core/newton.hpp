@@ -115,7 +115,7 @@ class GramSum {
 template <class Rows>
 MAXMARGIN_CLONES NewtonSums newton_sums(const Rows& rows, const std::int32_t* subset,
                                         const Proximal& prox, Bias bias, const double* z,
-                                        double band, Size begin, Size end, Dsyrk dsyrk, double* beta,
+                                        Size begin, Size end, Dsyrk dsyrk, double* beta,
                                         double* combination, double* gram) {
   NewtonSums sums;
   GramSum<Rows> sum(rows, bias, dsyrk, gram);
@@ -131,15 +131,8 @@ MAXMARGIN_CLONES NewtonSums newton_sums(const Rows& rows, const std::int32_t* su
       rows.add_scaled(subset[k], change, combination);
       combination[rows.n_features] += change * bias.feature;
     }
-    double weight = at.weight;
-    if (band > 0.0 && weight == 0.0) {
-      const double soft = prox.soften(k), stiff = soft + term.curvature;
-      const double reach = term.target - z[k] + soft * prox.centre[k];
-      const double free = std::copysign(std::max(0.0, std::fabs(reach) - term.epsilon) / stiff, reach);
-      if (free > term.lower - band * prox.terms.cost[k] && free < term.upper + band * prox.terms.cost[k]) weight = 1.0 / stiff;
-    }
-    if (weight > 0.0) {
-      sum.add(subset[k], weight);
+    if (at.weight > 0.0) {
+      sum.add(subset[k], at.weight);
       ++sums.n_sloped;
     }
   }
@@ -182,10 +175,16 @@ MAXMARGIN_CLONES inline double exact_line_search(const Proximal& prox, const dou
     }
     double next = s - derivative / curvature;
     if (!(next > low && next < high)) {
-      // The step can be too long by orders of magnitude: fall by decades until it is bracketed.
-      next = high_slope == 0.0 ? 4.0 * low
-             : low == 0.0      ? 0.1 * high
-                               : low - low_slope * (high - low) / (high_slope - low_slope);
+      // The step can be too long by orders of magnitude: fall by decades until it is bracketed,
+      // then take the secant and the middle in turns.
+      if (high_slope == 0.0) {
+        next = 4.0 * low;
+      } else if (low == 0.0) {
+        next = 0.1 * high;
+      } else {
+        const double share = evaluation % 2 == 0 ? low_slope / (low_slope - high_slope) : 0.5;
+        next = low + share * (high - low);
+      }
     }
     if (!(next > low && next < high) || next > 1e15) break;
     s = next;

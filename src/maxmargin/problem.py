@@ -1,0 +1,80 @@
+"""Problem: validated rows, labels and costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin import _core
+from maxmargin.validation import Array, Matrix
+
+#: Stored values that one compiled call may read: well under the 0.2 s in which Ctrl-C answers.
+VALUES_PER_CALL = 2**25
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is to be learnt from: rows X, labels or targets y, costs C_i.
+
+    X is a C-ordered float32 or float64 array or a CSR matrix in canonical form, used in place;
+    y and cost are float64.
+    """
+
+    X: Matrix
+    y: Array
+    cost: Array
+    rows: _core.Rows = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        X = self.X
+        if sparse.issparse(X):
+            rows = _core.Rows(X.data, X.indices, X.indptr, X.shape[1])
+        else:
+            rows = _core.Rows(X)
+        object.__setattr__(self, "rows", rows)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.rows.n_samples)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.rows.n_features)
+
+    @cached_property
+    def n_stored(self) -> int:
+        """Stored values: n × d, or the non-zeros of a CSR matrix."""
+        return int(self.rows.work(0, self.n_samples))
+
+    def blocks(self, values_per_call: int = VALUES_PER_CALL) -> list[tuple[int, int]]:
+        """Row ranges, each short enough for one compiled call."""
+        n = self.n_samples
+        step = max(1, values_per_call * n // max(1, self.n_stored))
+        return [(begin, min(begin + step, n)) for begin in range(0, n, step)]
+
+    def predict(self, w: Array, b: float) -> Array:
+        """Return f(x_i) = <w, x_i> + b of every row."""
+        z = np.empty(self.n_samples)
+        for begin, end in self.blocks():
+            self.rows.predict(w, b, begin, end, z)
+        return z
+
+    def combine(self, beta: Array) -> Array:
+        """Return Σ β_i x_i."""
+        w = np.zeros(self.n_features)
+        for begin, end in self.blocks():
+            self.rows.combine(beta, begin, end, w)
+        return w
+
+    @cached_property
+    def squared_norms(self) -> Array:
+        """‖x_i‖² of every row."""
+        norms = np.empty(self.n_samples)
+        for begin, end in self.blocks():
+            self.rows.squared_norms(begin, end, norms)
+        return norms

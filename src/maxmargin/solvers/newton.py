@@ -1,0 +1,232 @@
+"""Semismooth Newton with proximal outer steps: `core/newton.hpp` runs the passes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cython_blas, lapack
+
+from maxmargin import _core
+from maxmargin.certificate import Status
+from maxmargin.objective import Intercept, Objective
+from maxmargin.solution import Solution
+from maxmargin.solvers.base import Monitor, Start, bias_of, require
+from maxmargin.validation import Array
+
+Subset = NDArray[np.int32]
+
+_DSYRK = cython_blas.__pyx_capi__["dsyrk"]
+
+#: Multiply-adds that one compiled call may spend on the Hessian: about a tenth of a second.
+_FLOPS_PER_CALL = 2**31
+_VALUES_PER_CALL = 2**25
+
+
+@dataclass(frozen=True)
+class Newton:
+    """Second-order solver for few features: the work per step is a Gram matrix and two passes.
+
+    Absolute losses are softened over a width that shrinks from outer step to outer step around the
+    last dual point (an augmented Lagrangian method), squared losses need no softening. Large
+    problems are first solved on samples of the rows, each `growth` times the last.
+
+    Parameters
+    ----------
+    softness : float
+        First width, in units of the margin. At 2 the first step is a least-squares fit.
+    shrink : float
+        Factor from one outer step to the next.
+    growth : int
+        Ratio of successive sample sizes.
+    """
+
+    softness: float = 2.0
+    shrink: float = 0.5
+    growth: int = 4
+
+    name = "newton"
+
+    def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
+        """Climb through the samples to the whole problem."""
+        require(objective, self.name, regularized=True)
+        problem = objective.problem
+        n, d = problem.n_samples, problem.n_features
+        rms = math.sqrt(max(float(problem.squared_norms.mean()), 1e-300))
+        bias = bias_of(objective, free_feature=30.0 * rms)
+        unit = _unit(objective)
+        w, softness, n_iter = np.zeros(d + 1), self.softness * unit, 0
+        if start.beta is None:
+            rng = np.random.default_rng(start.seed)
+            for size in self._sample_sizes(n, d):
+                subset = np.sort(rng.choice(n, size, replace=False)).astype(np.int32)
+                level = _Level(objective, bias, subset, w, softness)
+                n_iter = level.rough_solve(self.shrink, monitor, n_iter)
+                w, softness = level.w, 0.5 * unit
+            level = _Level(objective, bias, np.arange(n, dtype=np.int32), w, softness)
+        else:
+            beta = objective.feasible(start.beta)
+            w[:d], w[d] = problem.combine(beta), bias.feature * beta.sum()
+            bias.anchor = start.b if objective.intercept is Intercept.FREE else 0.0
+            level = _Level(objective, bias, np.arange(n, dtype=np.int32), w, 0.5 * unit, beta)
+        return level.solve(self.shrink, monitor, n_iter)
+
+    def _sample_sizes(self, n: int, d: int) -> list[int]:
+        """Ascending; the smallest still has a few rows a feature."""
+        sizes = []
+        size = n // self.growth
+        while size >= max(2000, 4 * d):
+            sizes.append(size)
+            size //= self.growth
+        return sizes[::-1]
+
+
+def _unit(objective: Objective) -> float:
+    """The scale of z: 1 for margins, the spread of the targets in regression."""
+    y = objective.problem.y
+    return 1.0 if objective.loss.one_sided else max(float(np.abs(y - np.median(y)).mean()), 1e-300)
+
+
+class _Level:
+    """Newton's method on some of the rows, their costs raised to stand for all.
+
+    Everything but the weights is indexed by position in `subset`. `w` has the bias as its last
+    entry. Invariants after `sums`: beta is the maximiser at z, combination = Σ β_k (x_k, bias).
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        bias: _core.Bias,
+        subset: Subset,
+        w: Array,
+        softness: float,
+        centre: Array | None = None,
+    ) -> None:
+        problem = objective.problem
+        n, m, dim = problem.n_samples, len(subset), problem.n_features + 1
+        self.objective, self.bias, self.subset = objective, bias, subset
+        self.w, self.softness = w, softness
+        y, cost = problem.y, problem.cost
+        if m < n:
+            y, cost = y[subset], cost[subset] * (n / m)
+        self.terms = objective.terms_of(y, cost)
+        self.z, self.dz = np.empty(m), np.empty(m)
+        self.beta, self.combination = np.zeros(m), np.zeros(dim)
+        self.gram = np.empty((dim, dim), order="F")
+        per_row = max(problem.n_stored // max(n, 1), 1)
+        self.step_rows = max(1, _VALUES_PER_CALL // per_row)
+        self.step_gram = max(1, _FLOPS_PER_CALL // dim**2)
+        self.predict()
+        # The middle of the box: right to first order for the rows at the kink, whoever they are.
+        side = y if objective.loss.one_sided else np.sign(y - self.z)
+        self.centre = centre if centre is not None else 0.5 * cost * side
+        if softness >= 2.0 * _unit(objective):
+            self.centre = np.zeros(m)
+
+    def predict(self) -> None:
+        """z = f(x) from the weights alone, free of accumulated rounding."""
+        self._predict(self.w, self.z)
+        self.z += self.bias.anchor
+
+    def _predict(self, w: Array, out: Array) -> None:
+        rows = self.objective.problem.rows
+        for begin in range(0, len(out), self.step_rows):
+            end = min(begin + self.step_rows, len(out))
+            _core.newton_predict(rows, self.subset, self.bias, w, begin, end, out)
+
+    def sums(self) -> None:
+        """Dual point, gradient, Hessian and an estimate of the gap at z."""
+        self.gram[:] = 0.0
+        losses = fenchel_young = 0.0
+        for begin in range(0, len(self.z), self.step_gram):
+            part = _core.newton_sums(
+                self.objective.problem.rows, self.subset, self.terms, self.bias, self.centre,
+                self.softness, self.z, begin, min(begin + self.step_gram, len(self.z)), _DSYRK,
+                self.beta, self.combination, self.gram,
+            )  # fmt: skip
+            losses += part.primal_loss
+            fenchel_young += part.fenchel_young
+        self.gradient = self.w - self.combination
+        self.imbalance = 0.5 * float(self.gradient @ self.gradient)
+        self.softening = fenchel_young
+        self.gap = self.imbalance + fenchel_young
+        self.primal = self.objective.regularizer(self.w[:-1], self.b) + losses
+
+    @property
+    def b(self) -> float:
+        """The intercept."""
+        return float(self.bias.anchor + self.bias.feature * self.w[-1])
+
+    def step(self) -> None:
+        """One Newton step of exact length."""
+        direction = -_solve(self.gram, self.gradient)
+        self._predict(direction, self.dz)
+        length = _core.exact_line_search(
+            self.terms, self.centre, self.softness, self.z, self.dz,
+            float(self.gradient @ direction), float(self.w @ direction),
+            float(direction @ direction), 0.1,
+        )  # fmt: skip
+        self.w = self.w + length * direction
+        self.z += length * self.dz
+
+    def recentre(self, shrink: float) -> None:
+        """One outer step: the dual point becomes the centre, b the anchor."""
+        self.centre = self.beta.copy()
+        self.softness *= shrink
+        if self.objective.intercept is Intercept.FREE:
+            self.bias.anchor, self.w[-1] = self.b, 0.0
+        self.predict()
+        self.sums()
+
+    @property
+    def settled(self) -> bool:
+        """Whether the softening, and not the Newton iteration, is what is left of the gap."""
+        return self.imbalance <= 0.3 * self.softening
+
+    def rough_solve(self, shrink: float, monitor: Monitor, n_iter: int) -> int:
+        """Solve to a tenth: more is lost on the step to the next sample anyway."""
+        for _ in range(30):
+            if monitor.halted(n_iter) is not Status.RUNNING:
+                break
+            self.sums()
+            if self.gap <= 0.1 * self.primal:
+                break
+            if self.settled:
+                self.recentre(shrink)
+            self.step()
+            n_iter += 1
+        return n_iter
+
+    def solve(self, shrink: float, monitor: Monitor, n_iter: int) -> Solution:
+        """Solve until the monitor is content; the estimate of the gap says when to ask it."""
+        while True:
+            self.sums()
+            status = monitor.halted(n_iter)
+            promising = self.gap <= monitor.tol * (self.primal - self.gap)
+            if status is not Status.RUNNING or promising or monitor.due():
+                status = monitor.judge(self.w[:-1], self.b, self.beta, n_iter)
+            if status is not Status.RUNNING:
+                return monitor.finish(Newton.name, status)
+            if promising or self.settled:
+                self.recentre(shrink)
+            self.step()
+            n_iter += 1
+
+
+def _solve(gram: Array, gradient: Array) -> Array:
+    """(I + gram)⁻¹ gradient, by Cholesky on the matrix scaled to a unit diagonal."""
+    diagonal = 1.0 + gram.diagonal()
+    scale = 1.0 / np.sqrt(diagonal)
+    scaled = gram * scale * scale[:, None]
+    for ridge in (0.0, 1e-12, 1e-8, 1e-4):
+        np.fill_diagonal(scaled, 1.0 + ridge)
+        _, solution, failed = lapack.dposv(scaled, gradient * scale, lower=0)
+        if not failed:
+            return np.asarray(solution) * scale
+    raise FloatingPointError(
+        "The Newton system could not be factorised: the features differ too much in scale."
+        " Standardise X (sklearn.preprocessing.StandardScaler) or use solver='dual_cd'."
+    )

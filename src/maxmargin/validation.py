@@ -1,0 +1,98 @@
+"""User arrays in: dtype, order, labels, weights -> what a Problem holds."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import compute_class_weight
+from sklearn.utils.validation import _check_sample_weight
+
+Array: TypeAlias = NDArray[np.float64]
+Matrix: TypeAlias = "NDArray[Any] | sparse.csr_matrix | sparse.csr_array"
+
+MAX_ROWS = 2**31 - 1
+
+
+def canonical_rows(X: Matrix) -> Matrix:
+    """X as the core reads it: in place if it can be, else a copy.
+
+    A CSR matrix with unsorted or repeated columns is copied and put in order; one whose two index
+    arrays differ in type, as some writers leave it, gets both in the wider one.
+    """
+    if X.shape[0] > MAX_ROWS:
+        raise ValueError(f"X has {X.shape[0]} rows; at most {MAX_ROWS} are supported.")
+    if not sparse.issparse(X):
+        return X
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if X.indices.dtype != X.indptr.dtype:
+        index = np.promote_types(X.indices.dtype, X.indptr.dtype)
+        X = type(X)(
+            (X.data, X.indices.astype(index), X.indptr.astype(index)), shape=X.shape, copy=False
+        )
+    return X
+
+
+def check_positive(name: str, value: object, *, advice: str) -> float:
+    """Return the number, or say which parameter is wrong, what it was and what would do."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, numbers.Real)
+        or not 0.0 < float(value) < np.inf
+    ):
+        raise ValueError(f"{name} must be a positive finite number, got {value!r}. {advice}")
+    return float(value)
+
+
+def check_choice(name: str, value: object, choices: Mapping[str, Any] | tuple[str, ...]) -> str:
+    """Return the word, or list the words that would do."""
+    if not isinstance(value, str) or value not in choices:
+        options = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {options}, got {value!r}.")
+    return value
+
+
+def total_cost(C: object, lam: object, n_samples: float) -> float:
+    """C, from either parameter: C = 1/(n lam)."""
+    if lam is None:
+        return check_positive("C", C, advice="Larger C fits the training data more closely.")
+    lam = check_positive("lam", lam, advice="C = 1/(n_samples * lam).")
+    return 1.0 / (n_samples * lam)
+
+
+def sample_costs(
+    X: Matrix, C: object, lam: object, sample_weight: object | None
+) -> Array:
+    """C_i = C × sample weight; with lam, n counts the weights, so that repeating is weighting."""
+    n_samples = X.shape[0]
+    if sample_weight is None:
+        return np.full(n_samples, total_cost(C, lam, n_samples))
+    weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if (weight < 0.0).any():
+        worst = int(np.argmin(weight))
+        raise ValueError(
+            f"sample_weight must not be negative, got {weight[worst]:g} at position {worst}."
+            " Give 0 to leave a sample out."
+        )
+    total = float(weight.sum())
+    if total == 0.0:
+        raise ValueError(
+            "sample_weight is zero for every sample, so there is nothing to fit."
+            " Give at least one sample a positive weight."
+        )
+    return total_cost(C, lam, total) * weight
+
+
+def class_costs(cost: Array, class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) -> Array:
+    """C_i × the weight of the sample's class."""
+    if class_weight is None:
+        return cost
+    counted = cost / cost.max()
+    weights = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=counted)
+    return cost * weights[np.searchsorted(classes, y)]
