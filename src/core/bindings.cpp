@@ -22,6 +22,7 @@ using InMatrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu
 using Out = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OutMatrix = nb::ndarray<double, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
 using InOrder = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OutFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OutOrder = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 void require(bool condition, const char* message) {
@@ -112,7 +113,7 @@ void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, c
   require_length(beta, n, "beta");
   require_length(order, n, "order");
   require_length(w, self.n_features() + 1, "w");
-  require(0 <= sweep.cursor && sweep.cursor <= sweep.n_active && sweep.n_active <= n,
+  require(-1 <= sweep.cursor && sweep.cursor <= sweep.n_active && sweep.n_active <= n,
           "sweep out of bounds");
   nb::gil_scoped_release release;
   const Deadline deadline(seconds);
@@ -135,25 +136,41 @@ void require_subset(const Rows& rows, const InOrder& subset, Size begin, Size en
   require(sound, "subset holds a row that does not exist");
 }
 
-NewtonSums newton_rows(const Rows& self, InOrder subset, const BoundTerms& bound, const Bias& bias,
-                       In<double> centre, double softness, In<double> z, Size begin, Size end,
-                       nb::capsule dsyrk, Out beta, Out combination, OutMatrix gram) {
-  const Size count = static_cast<Size>(subset.shape(0)), dim = self.n_features() + 1;
+NewtonSums newton_dual_rows(const Rows& self, InOrder subset, const BoundTerms& bound,
+                            const Bias& bias, In<double> centre, double softness, In<double> z,
+                            Size begin, Size end, Out beta, Out combination, OutFlags flags) {
+  const Size count = static_cast<Size>(subset.shape(0));
   require_subset(self, subset, begin, end);
   require(bound.n_samples == count, "terms and subset differ in length");
   require_length(centre, count, "centre");
   require_length(z, count, "z");
   require_length(beta, count, "beta");
-  require_length(combination, dim, "combination");
+  require_length(flags, count, "flags");
+  require_length(combination, self.n_features() + 1, "combination");
+  nb::gil_scoped_release release;
+  return std::visit(
+      [&](const auto& rows) {
+        return newton_dual(rows, subset.data(), Proximal{bound.terms, centre.data(), softness},
+                           bias, z.data(), begin, end, beta.data(), combination.data(),
+                           flags.data());
+      },
+      self.view);
+}
+
+void newton_gram_rows(const Rows& self, InOrder subset, const BoundTerms& bound, const Bias& bias,
+                      Size begin, Size end, nb::capsule dsyrk, OutFlags flags, OutMatrix gram) {
+  const Size count = static_cast<Size>(subset.shape(0)), dim = self.n_features() + 1;
+  require_subset(self, subset, begin, end);
+  require(bound.n_samples == count, "terms and subset differ in length");
+  require_length(flags, count, "flags");
   require(static_cast<Size>(gram.shape(0)) == dim && static_cast<Size>(gram.shape(1)) == dim,
           "gram must be (n_features + 1) square");
   const Dsyrk function = dsyrk_from(dsyrk);
   nb::gil_scoped_release release;
-  return std::visit(
+  std::visit(
       [&](const auto& rows) {
-        return newton_sums(rows, subset.data(), Proximal{bound.terms, centre.data(), softness},
-                           bias, z.data(), begin, end, function, beta.data(), combination.data(),
-                           gram.data());
+        newton_gram(rows, subset.data(), bound.terms.cost, bias, begin, end, function,
+                    flags.data(), gram.data());
       },
       self.view);
 }
@@ -235,12 +252,11 @@ NB_MODULE(_core, m) {
   nb::class_<Sweep>(m, "Sweep", "Where dual coordinate descent stands.")
       .def("__init__",
            [](Sweep* self, Size n_active) {
-             new (self) Sweep{n_active, 0, std::numeric_limits<double>::infinity(), 0.0, 0.0, 0.0,
+             new (self) Sweep{n_active, -1, std::numeric_limits<double>::infinity(), 0.0, 0.0, 0.0,
                               0.0, 0, 0};
            },
            "n_active"_a)
       .def_rw("n_active", &Sweep::n_active)
-      .def_rw("cursor", &Sweep::cursor)
       .def_rw("threshold", &Sweep::threshold)
       .def_ro("violation", &Sweep::violation)
       .def_ro("last_gap", &Sweep::last_gap)
@@ -253,11 +269,15 @@ NB_MODULE(_core, m) {
   nb::class_<NewtonSums>(m, "NewtonSums")
       .def_ro("fenchel_young", &NewtonSums::fenchel_young)
       .def_ro("primal_loss", &NewtonSums::primal_loss)
-      .def_ro("n_sloped", &NewtonSums::n_sloped);
+      .def_ro("n_sloped", &NewtonSums::n_sloped)
+      .def_ro("n_entering", &NewtonSums::n_entering)
+      .def_ro("n_leaving", &NewtonSums::n_leaving);
   m.def("newton_predict", &newton_predict_rows, "rows"_a, "subset"_a, "bias"_a, "w"_a, "begin"_a,
         "end"_a, "out"_a);
-  m.def("newton_sums", &newton_rows, "rows"_a, "subset"_a, "terms"_a, "bias"_a, "centre"_a, "softness"_a,
-        "z"_a, "begin"_a, "end"_a, "dsyrk"_a, "beta"_a, "combination"_a, "gram"_a);
+  m.def("newton_dual", &newton_dual_rows, "rows"_a, "subset"_a, "terms"_a, "bias"_a, "centre"_a,
+        "softness"_a, "z"_a, "begin"_a, "end"_a, "beta"_a, "combination"_a, "flags"_a);
+  m.def("newton_gram", &newton_gram_rows, "rows"_a, "subset"_a, "terms"_a, "bias"_a, "begin"_a,
+        "end"_a, "dsyrk"_a, "flags"_a, "gram"_a);
   m.def("exact_line_search", &line_search, "terms"_a, "centre"_a, "softness"_a, "z"_a, "dz"_a,
         "slope_at_0"_a, "w_dot_dw"_a, "dw_square"_a, "precision"_a);
 }

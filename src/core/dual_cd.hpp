@@ -27,7 +27,7 @@ struct Bias {
 // Caller-owned; an epoch can be left at the deadline and taken up again.
 struct Sweep {
   Size n_active;
-  Size cursor;            // next position in the order; 0: a new epoch starts
+  Size cursor;            // next position in the order; -1: a new epoch starts
   double threshold;       // slack beyond which a row is set aside
   double violation;       // worst seen in this epoch
   double gap;             // sum of the Fenchel-Young gaps met in this epoch: about the duality gap
@@ -57,7 +57,8 @@ MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double
   double& w_bias = w[rows.n_features];
   const double bias_square = bias.feature * bias.feature;
   for (Size epoch = 0; epoch < max_epochs;) {
-    if (sweep.cursor == 0) {
+    if (sweep.cursor < 0) {
+      sweep.cursor = 0;
       random.shuffle(order, sweep.n_active);
       sweep.violation = 0.0;
       sweep.gap = 0.0;
@@ -91,7 +92,7 @@ MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double
       rows.add_scaled(i, change, w);
       w_bias += change * bias.feature;
     }
-    sweep.cursor = 0;
+    sweep.cursor = -1;
     sweep.threshold = sweep.violation > 0.0 ? sweep.violation
                                             : std::numeric_limits<double>::infinity();
     sweep.last_gap = sweep.gap;

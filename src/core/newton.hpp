@@ -42,22 +42,29 @@ MAXMARGIN_INLINE Slope slope(const Term& term, double soft, double centre, doubl
   return {beta, sloped ? 1.0 / stiffness : 0.0};
 }
 
-// Sums over a range of rows at the point z: what a Newton step needs.
+// What the caller decides by: sums over a range of rows at the point z.
 struct NewtonSums {
   double fenchel_young = 0.0;  // sum of cost * loss(z) + z beta - conjugate(beta): part of the gap
   double primal_loss = 0.0;
   Size n_sloped = 0;
+  Size n_entering = 0;  // sloped, but not yet in the Gram matrix
+  Size n_leaving = 0;
 };
 
-// Adds weight * x x' to the upper triangle of `gram` (Fortran order, the bias last). Rows with few
+// Per row: is it in a sloped piece now, and does the Gram matrix hold it?
+enum PieceFlag : std::uint8_t { kSloped = 1, kInGram = 2 };
+
+// Adds weight * x x' to the upper triangle of `gram` (Fortran order, the bias last), or takes it
+// away (sign -1). Rows with few
 // values are scattered; the others wait in a block, scaled by the root of their weight, for a SYRK.
 template <class Rows>
 class GramSum {
  public:
-  GramSum(const Rows& rows, Bias bias, Dsyrk dsyrk, double* gram)
+  GramSum(const Rows& rows, Bias bias, Dsyrk dsyrk, double sign, double* gram)
       : rows_(rows),
         bias_(bias),
         dsyrk_(dsyrk),
+        sign_(sign),
         gram_(gram),
         dim_(static_cast<int>(rows.n_features) + 1) {}
 
@@ -65,7 +72,7 @@ class GramSum {
     constexpr double kScatterCost = 8.0;  // of one scattered product, against one inside SYRK
     const double stored = static_cast<double>(rows_.work(i, i + 1));
     if (kScatterCost * stored * stored < static_cast<double>(dim_) * dim_) {
-      scatter(i, weight);
+      scatter(i, sign_ * weight);
     } else {
       enqueue(i, std::sqrt(weight));
     }
@@ -74,7 +81,7 @@ class GramSum {
   void flush() {
     const double one = 1.0;
     if (filled_ > 0)
-      dsyrk_("U", "N", &dim_, &filled_, &one, block_.data(), &dim_, &one, gram_, &dim_);
+      dsyrk_("U", "N", &dim_, &filled_, &sign_, block_.data(), &dim_, &one, gram_, &dim_);
     filled_ = 0;
   }
 
@@ -104,40 +111,57 @@ class GramSum {
   const Rows& rows_;
   Bias bias_;
   Dsyrk dsyrk_;
+  double sign_;
   double* gram_;
   int dim_;
   int filled_ = 0;
   std::vector<double> block_;
 };
 
-// Moves beta to its maximisers at z, `combination` = sum of beta_k x_k along with it, and adds
-// X' diag(weight) X to `gram`. Only rows whose beta changes or that have a slope are read.
+// Moves beta to its maximisers at z, and `combination` = sum of beta_k x_k along with it. Only rows
+// whose beta changes are read.
 template <class Rows>
-MAXMARGIN_CLONES NewtonSums newton_sums(const Rows& rows, const std::int32_t* subset,
+MAXMARGIN_CLONES NewtonSums newton_dual(const Rows& rows, const std::int32_t* subset,
                                         const Proximal& prox, Bias bias, const double* z,
-                                        Size begin, Size end, Dsyrk dsyrk, double* beta,
-                                        double* combination, double* gram) {
+                                        Size begin, Size end, double* beta, double* combination,
+                                        std::uint8_t* flags) {
   NewtonSums sums;
-  GramSum<Rows> sum(rows, bias, dsyrk, gram);
   for (Size k = begin; k < end; ++k) {
     const Term term = prox.terms[k];
     const Slope at = slope(term, prox.soften(k), prox.centre[k], z[k]);
     const double value = term.value(z[k]);
     const double change = at.beta - beta[k];
-    beta[k] = at.beta;
     sums.primal_loss += value;
     sums.fenchel_young += value + z[k] * at.beta - term.conjugate(at.beta);
     if (change != 0.0) {
+      beta[k] = at.beta;
       rows.add_scaled(subset[k], change, combination);
       combination[rows.n_features] += change * bias.feature;
     }
-    if (at.weight > 0.0) {
-      sum.add(subset[k], at.weight);
-      ++sums.n_sloped;
-    }
+    const bool held = (flags[k] & kInGram) != 0, sloped = at.weight > 0.0;
+    flags[k] = static_cast<std::uint8_t>((held ? kInGram : 0) | (sloped ? kSloped : 0));
+    sums.n_sloped += sloped;
+    sums.n_entering += sloped && !held;
+    sums.n_leaving += held && !sloped;
   }
-  sum.flush();
   return sums;
+}
+
+// gram = sum over the sloped rows of cost_k x_k x_k', by the rows that entered or left since. All
+// weights are cost_k times one number that changes with the softness, so this sum does not.
+template <class Rows>
+MAXMARGIN_CLONES void newton_gram(const Rows& rows, const std::int32_t* subset, const double* cost,
+                                  Bias bias, Size begin, Size end, Dsyrk dsyrk,
+                                  std::uint8_t* flags, double* gram) {
+  GramSum<Rows> entering(rows, bias, dsyrk, 1.0, gram), leaving(rows, bias, dsyrk, -1.0, gram);
+  for (Size k = begin; k < end; ++k) {
+    const bool held = (flags[k] & kInGram) != 0, sloped = (flags[k] & kSloped) != 0;
+    if (held == sloped) continue;
+    (sloped ? entering : leaving).add(subset[k], cost[k]);
+    flags[k] = sloped ? kSloped | kInGram : 0;
+  }
+  entering.flush();
+  leaving.flush();
 }
 
 // out[k] = <w, (x_i, bias.feature)> for i = subset[k].

@@ -8,6 +8,7 @@ of the core.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -25,7 +26,6 @@ class Status(Enum):
     STOPPED_BY_ITERATIONS = "stopped by max_iter"
     STOPPED_BY_TIME = "stopped by max_time"
     INTERRUPTED = "interrupted"
-    STALLED = "stalled at the limit of floating point"
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,26 @@ class Certificate:
                 self.sentence(),
             ]
         )
+
+
+def total(certificates: Sequence[Certificate]) -> Certificate:
+    """Return the certificate of a sum of independent objectives, one-vs-rest for example."""
+    if len(certificates) == 1:
+        return certificates[0]
+    gap, dual = sum(c.gap for c in certificates), sum(c.dual for c in certificates)
+    unsolved = [c.status for c in certificates if c.status is not Status.OPTIMAL]
+    return Certificate(
+        primal=sum(c.primal for c in certificates),
+        dual=dual,
+        gap=gap,
+        relative_gap=relative(gap, dual),
+        kkt_violation=max(c.kkt_violation for c in certificates),
+        n_support_free=sum(c.n_support_free for c in certificates),
+        n_support_bounded=sum(c.n_support_bounded for c in certificates),
+        margin=min(c.margin for c in certificates),
+        slack_sum=sum(c.slack_sum for c in certificates),
+        status=unsolved[0] if unsolved else Status.OPTIMAL,
+    )
 
 
 def relative(gap: float, dual: float) -> float:

@@ -80,20 +80,44 @@ class Objective:
         terms = self.loss.conjugate(self.problem.y, self.problem.cost, beta)
         return float(terms.sum()) - self.regularizer(w, b)
 
+    def best_intercept(self, z: Array) -> float:
+        """The b that minimises Σ C_i ℓ(z_i + b) for an absolute loss; the middle if several do.
+
+        The derivative in b falls by `upper` where a sample leaves its costly side and by −`lower`
+        where it enters the other one: walk through those breakpoints until it crosses 0.
+        """
+        pull = self.loss.target_scale * self.problem.y - z
+        places = np.concatenate([pull - self.loss.epsilon, pull + self.loss.epsilon])
+        falls = np.concatenate([self.box.upper, -self.box.lower])
+        places, falls = places[falls > 0.0], falls[falls > 0.0]
+        order = np.argsort(places)
+        places, left = places[order], self.box.upper.sum() - np.cumsum(falls[order])
+        slack = 1e-12 * falls.sum()
+        first = min(int(np.searchsorted(-left, -slack)), len(places) - 1)
+        last = min(int(np.searchsorted(-left, slack, side="right")), len(places) - 1)
+        return 0.5 * float(places[first] + places[last])
+
     def feasible(self, beta: Array) -> Array:
         """The dual point made feasible: clipped to its box and, for a free intercept, balanced.
 
-        Balancing scales down the heavier of the positive and the negative part, which keeps the
-        box because 0 lies in it. Without a regulariser only β = 0 is known to be feasible.
+        Without a regulariser only β = 0 is known to be feasible.
         """
         if not self.loss.regularized:
             return np.zeros_like(beta)
         beta = np.clip(beta, self.box.lower, self.box.upper)
-        if self.intercept is Intercept.FREE:
-            positive = float(beta.sum(where=beta > 0.0))
-            negative = -float(beta.sum(where=beta < 0.0))
-            if positive > negative:
-                np.multiply(beta, negative / positive, out=beta, where=beta > 0.0)
-            elif negative > positive:
-                np.multiply(beta, positive / negative, out=beta, where=beta < 0.0)
+        return self._balanced(beta) if self.intercept is Intercept.FREE else beta
+
+    def _balanced(self, beta: Array) -> Array:
+        """Σ β_i = 0, by scaling down entries of the heavier sign; 0 lies in every box.
+
+        The entries inside their box give way first, so that those at a bound stay there.
+        """
+        excess = float(beta.sum())
+        heavier = beta > 0.0 if excess > 0.0 else beta < 0.0
+        inside = heavier & (beta != self.box.lower) & (beta != self.box.upper)
+        for entries in (inside, heavier):
+            total = float(beta.sum(where=entries))
+            if abs(total) >= abs(excess) > 0.0:
+                np.multiply(beta, 1.0 - excess / total, out=beta, where=entries)
+                break
         return beta

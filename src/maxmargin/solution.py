@@ -33,6 +33,7 @@ class Solution:
     certificate: Certificate
     solver: str
     n_iter: int
+    mean_cost: float
     history: list[Record] = field(repr=False)
     notes: dict[str, float] = field(default_factory=dict)
 

@@ -96,3 +96,22 @@ def class_costs(cost: Array, class_weight: Any, classes: NDArray[Any], y: NDArra
     counted = cost / cost.max()
     weights = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=counted)
     return cost * weights[np.searchsorted(classes, y)]
+
+
+def scale_advice(X: Matrix) -> str:
+    """A sentence on what scaling would do, where the columns differ wildly in size."""
+    if sparse.issparse(X):
+        squares = np.bincount(X.indices, weights=X.data.astype(np.float64) ** 2)
+    else:
+        squares = np.einsum("ij,ij->j", X, X, dtype=np.float64)
+    size = np.sqrt(squares / X.shape[0])
+    used = np.flatnonzero(size)
+    if len(used) == 0 or size[used].max() < 1e3 * size[used].min():
+        return ""
+    large, small = used[np.argmax(size[used])], used[np.argmin(size[used])]
+    return (
+        f" The columns of X differ in size by a factor of {size[large] / size[small]:.0e}"
+        f" (column {large} is about {size[large]:.1g}, column {small} about {size[small]:.1g}):"
+        " after sklearn.preprocessing.StandardScaler, or MaxAbsScaler for sparse data, the small"
+        " ones would count as much as the large ones and the fit would need far fewer iterations."
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import math
 import signal
 import threading
 import time
@@ -17,10 +17,9 @@ import numpy as np
 from maxmargin import _core
 from maxmargin.certificate import Certificate, Status, certify, relative
 from maxmargin.objective import Intercept, Objective
+from maxmargin.problem import Problem
 from maxmargin.solution import Record, Solution
 from maxmargin.validation import Array
-
-logger = logging.getLogger("maxmargin")
 
 #: Longest time between two looks at the clock and at Ctrl-C.
 SECONDS_PER_CALL = 0.1
@@ -44,6 +43,10 @@ class Start:
     b: float = 0.0
 
 
+#: Told of each look with the best weights so far; answers True to stop.
+Report = Callable[[Record, Array, float], bool]
+
+
 class Solver(Protocol):
     """A way to minimise an Objective."""
 
@@ -53,31 +56,66 @@ class Solver(Protocol):
         """Minimise until the monitor says stop."""
 
 
+class Interrupt:
+    """A request to stop, shared by the fits that it concerns."""
+
+    def __init__(self) -> None:
+        self.requested = False
+
+
+@contextmanager
+def interruptible() -> Iterator[Interrupt]:
+    """Turn the first Ctrl-C into a request to stop; the second is raised as usual.
+
+    Only in the main thread, where Python delivers signals, and only if nobody else has taken the
+    signal over.
+    """
+    interrupt = Interrupt()
+    previous = signal.getsignal(signal.SIGINT)
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or previous is not signal.default_int_handler
+    ):
+        yield interrupt
+        return
+
+    def request(_signal: int, _frame: FrameType | None) -> None:
+        interrupt.requested = True
+        signal.signal(signal.SIGINT, previous)
+
+    signal.signal(signal.SIGINT, request)
+    try:
+        yield interrupt
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
 class Monitor:
     """Judges each point that a solver shows, keeps the best and says when to stop.
 
     The best primal and the best dual point may come from different moments: the gap between them is
-    a proof all the same.
+    a proof all the same. When it looks depends on counts and not on the clock, so that the same
+    seed gives the same model.
     """
 
     def __init__(
         self,
         objective: Objective,
         stopping: Stopping,
-        report: Callable[[Certificate, Array, float], bool] | None = None,
+        interrupt: Interrupt | None = None,
+        report: Report | None = None,
     ) -> None:
         self.objective = objective
         self.stopping = stopping
         self.history: list[Record] = []
+        self._interrupt = interrupt or Interrupt()
         self._report = report
         self._begin = time.perf_counter()
-        self._interrupted = False
+        self._next_look = 0.0
         self._primal = (np.inf, np.zeros(0), 0.0)
         self._dual = (-np.inf, np.zeros(0))
-        self._last: Certificate | None = None
+        self._best: Certificate | None = None  # of that pair, where it is known
         self._n_iter = 0
-        self._last_look = self._begin
-        self._cost_of_look = 0.0
 
     @property
     def tol(self) -> float:
@@ -108,7 +146,7 @@ class Monitor:
 
     def halted(self, n_iter: int) -> Status:
         """Why to stop at once, for reasons other than success."""
-        if self._interrupted:
+        if self._interrupt.requested:
             return Status.INTERRUPTED
         if self.stopping.max_time is not None and self.seconds >= self.stopping.max_time:
             return Status.STOPPED_BY_TIME
@@ -116,79 +154,53 @@ class Monitor:
             return Status.STOPPED_BY_ITERATIONS
         return Status.RUNNING
 
-    def due(self) -> bool:
-        """Whether a look at the progress would cost little beside the work since the last one."""
-        return time.perf_counter() - self._last_look > 20.0 * self._cost_of_look
+    def due(self, n_iter: int) -> bool:
+        """Whether it is time for a look at the progress, even if there is little hope."""
+        return n_iter >= self._next_look
 
     def judge(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:
-        """Certify the point, remember it if it is the best, and decide."""
-        begin = time.perf_counter()
-        certificate = certify(self.objective, w, b, beta)
-        self._last_look = time.perf_counter()
-        self._cost_of_look = self._last_look - begin
-        self._last, self._n_iter = certificate, n_iter
-        both_improve = certificate.primal <= self._primal[0] and certificate.dual >= self._dual[0]
-        if certificate.primal <= self._primal[0]:
+        """Certify the point, remember what is best of it, and decide."""
+        objective = self.objective
+        if objective.intercept is Intercept.FREE and objective.loss.bounded:
+            b = objective.best_intercept(objective.problem.predict(w, 0.0))
+        certificate = certify(objective, w, b, beta)
+        better_primal = certificate.primal <= self._primal[0]
+        better_dual = certificate.dual >= self._dual[0]
+        if better_primal:
             self._primal = (certificate.primal, w.copy(), b)
-        if certificate.dual >= self._dual[0]:
+        if better_dual:
             self._dual = (certificate.dual, beta.copy())
+        self._best = certificate if better_primal and better_dual else None
+        self._n_iter, self._next_look = n_iter, 1.5 * n_iter + 8
         primal, dual = self._primal[0], self._dual[0]
-        gap = certificate.gap if both_improve else max(0.0, primal - dual)
-        self.history.append(Record(self.seconds, n_iter, primal, dual, gap))
-        logger.info("%7d  primal %.8g  dual %.8g  gap %.3g", n_iter, primal, dual, gap)
-        if self._report is not None and self._report(certificate, w, b):
-            self._interrupted = True
-        if relative(gap, dual) <= self.tol:
+        if self._best is None and relative(primal - dual, dual) <= self.tol:
+            self._best = self._certify_best()
+        gap = self._best.gap if self._best else primal - dual
+        record = Record(self.seconds, n_iter, primal, dual, gap)
+        self.history.append(record)
+        if self._best and self._best.relative_gap <= self.tol:
             return Status.OPTIMAL
+        if self._report is not None and self._report(record, self._primal[1], self._primal[2]):
+            return Status.INTERRUPTED
         return self.halted(n_iter)
+
+    def _certify_best(self) -> Certificate:
+        return certify(self.objective, self._primal[1], self._primal[2], self._dual[1])
 
     def finish(self, solver: str, status: Status, **notes: float) -> Solution:
         """Return the best point seen, certified as a pair."""
-        _, w, b = self._primal
-        beta = self.objective.feasible(self._dual[1])
-        certificate = self._last
-        if certificate is None or (certificate.primal, certificate.dual) != (
-            self._primal[0],
-            self._dual[0],
-        ):
-            certificate = certify(self.objective, w, b, beta)
-        if certificate.relative_gap <= self.tol:
-            status = Status.OPTIMAL
+        certificate = self._best or self._certify_best()
         return Solution(
-            w=w,
-            b=b,
-            beta=beta,
+            w=self._primal[1],
+            b=self._primal[2],
+            beta=self.objective.feasible(self._dual[1]),
             certificate=certificate.with_status(status),
             solver=solver,
             n_iter=self._n_iter,
+            mean_cost=float(self.objective.problem.cost.mean()),
             history=self.history,
             notes=notes,
         )
-
-    @contextmanager
-    def catching_interrupts(self) -> Iterator[None]:
-        """Turn the first Ctrl-C into an early stop; the second is raised as usual.
-
-        Only in the main thread, where Python delivers signals, and only if nobody else has taken
-        the signal over.
-        """
-        previous = signal.getsignal(signal.SIGINT)
-        if (
-            threading.current_thread() is not threading.main_thread()
-            or previous is not signal.default_int_handler
-        ):
-            yield
-            return
-
-        def note(_signal: int, _frame: FrameType | None) -> None:
-            self._interrupted = True
-            signal.signal(signal.SIGINT, previous)
-
-        signal.signal(signal.SIGINT, note)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, previous)
 
 
 def bias_of(objective: Objective, free_feature: float) -> _core.Bias:
@@ -203,6 +215,11 @@ def bias_of(objective: Objective, free_feature: float) -> _core.Bias:
         Intercept.PENALIZED: objective.intercept_scaling,
     }[objective.intercept]
     return _core.Bias(feature, 0.0)
+
+
+def typical_norm(problem: Problem) -> float:
+    """Root mean square ‖x_i‖, weighted by cost, so that a weight counts like a repetition."""
+    return max(math.sqrt(np.average(problem.squared_norms, weights=problem.cost)), 1e-150)
 
 
 def require(objective: Objective, solver: str, *, regularized: bool) -> None:

@@ -11,7 +11,7 @@ from maxmargin import _core
 from maxmargin.certificate import Status
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Solution
-from maxmargin.solvers.base import Monitor, Start, bias_of, require
+from maxmargin.solvers.base import Monitor, Start, bias_of, require, typical_norm
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class DualCD:
         problem = objective.problem
         n, d = problem.n_samples, problem.n_features
         norms = problem.squared_norms
-        bias = bias_of(objective, free_feature=math.sqrt(max(norms.mean(), 1e-300)))
+        bias = bias_of(objective, free_feature=typical_norm(problem))
         free = objective.intercept is Intercept.FREE
         beta, w = np.zeros(n), np.zeros(d + 1)
         if start.beta is not None:
@@ -47,17 +47,18 @@ class DualCD:
         status = monitor.judge(w[:d], now(), beta, 0)
         sweep.dual = monitor.dual
         while status is Status.RUNNING:
-            epochs = monitor.iterations_left(sweep.epochs, 1 if free else 64)
+            done = sweep.epochs
+            epochs = monitor.iterations_left(done, 1 if free else 64)
             _core.dual_cd(
                 problem.rows, objective.terms, norms, bias, beta, w, order, sweep, random,
                 epochs, trust * monitor.tol, monitor.seconds_left,
             )  # fmt: skip
             status = monitor.halted(sweep.epochs)
-            whole = sweep.cursor == 0
+            whole = sweep.epochs > done
             if free and whole:
                 bias.anchor += bias.feature * w[d]
             promising = whole and sweep.last_gap <= trust * monitor.tol * sweep.dual
-            if status is Status.RUNNING and not promising and not monitor.due():
+            if status is Status.RUNNING and not promising and not monitor.due(sweep.epochs):
                 continue
             status = monitor.judge(w[:d], now(), beta, sweep.epochs)
             if promising:

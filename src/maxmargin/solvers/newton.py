@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +12,7 @@ from maxmargin import _core
 from maxmargin.certificate import Status
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Solution
-from maxmargin.solvers.base import Monitor, Start, bias_of, require
+from maxmargin.solvers.base import Monitor, Start, bias_of, require, typical_norm
 from maxmargin.validation import Array
 
 Subset = NDArray[np.int32]
@@ -23,6 +22,8 @@ _DSYRK = cython_blas.__pyx_capi__["dsyrk"]
 #: Multiply-adds that one compiled call may spend on the Hessian: about a tenth of a second.
 _FLOPS_PER_CALL = 2**31
 _VALUES_PER_CALL = 2**25
+
+_SLOPED = 1  # kSloped of core/newton.hpp
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,7 @@ class Newton:
         require(objective, self.name, regularized=True)
         problem = objective.problem
         n, d = problem.n_samples, problem.n_features
-        rms = math.sqrt(max(float(problem.squared_norms.mean()), 1e-300))
-        bias = bias_of(objective, free_feature=30.0 * rms)
+        bias = bias_of(objective, free_feature=30.0 * typical_norm(problem))
         unit = _unit(objective)
         w, softness, n_iter = np.zeros(d + 1), self.softness * unit, 0
         if start.beta is None:
@@ -85,8 +85,10 @@ class Newton:
 
 def _unit(objective: Objective) -> float:
     """The scale of z: 1 for margins, the spread of the targets in regression."""
-    y = objective.problem.y
-    return 1.0 if objective.loss.one_sided else max(float(np.abs(y - np.median(y)).mean()), 1e-300)
+    if objective.loss.one_sided:
+        return 1.0
+    y, cost = objective.problem.y, objective.problem.cost
+    return max(float(np.average(np.abs(y - np.average(y, weights=cost)), weights=cost)), 1e-300)
 
 
 class _Level:
@@ -115,7 +117,8 @@ class _Level:
         self.terms = objective.terms_of(y, cost)
         self.z, self.dz = np.empty(m), np.empty(m)
         self.beta, self.combination = np.zeros(m), np.zeros(dim)
-        self.gram = np.empty((dim, dim), order="F")
+        self.gram = np.zeros((dim, dim), order="F")  # of the rows flagged as held, by cost
+        self.flags = np.zeros(m, dtype=np.uint8)
         per_row = max(problem.n_stored // max(n, 1), 1)
         self.step_rows = max(1, _VALUES_PER_CALL // per_row)
         self.step_gram = max(1, _FLOPS_PER_CALL // dim**2)
@@ -138,22 +141,38 @@ class _Level:
             _core.newton_predict(rows, self.subset, self.bias, w, begin, end, out)
 
     def sums(self) -> None:
-        """Dual point, gradient, Hessian and an estimate of the gap at z."""
-        self.gram[:] = 0.0
-        losses = fenchel_young = 0.0
-        for begin in range(0, len(self.z), self.step_gram):
-            part = _core.newton_sums(
-                self.objective.problem.rows, self.subset, self.terms, self.bias, self.centre,
-                self.softness, self.z, begin, min(begin + self.step_gram, len(self.z)), _DSYRK,
-                self.beta, self.combination, self.gram,
+        """Dual point, gradient and an estimate of the gap at z."""
+        rows, m = self.objective.problem.rows, len(self.z)
+        losses, fenchel_young, self.n_sloped, self.n_leaving = 0.0, 0.0, 0, 0
+        for begin in range(0, m, self.step_rows):
+            part = _core.newton_dual(
+                rows, self.subset, self.terms, self.bias, self.centre, self.softness, self.z,
+                begin, min(begin + self.step_rows, m), self.beta, self.combination, self.flags,
             )  # fmt: skip
             losses += part.primal_loss
             fenchel_young += part.fenchel_young
+            self.n_sloped += part.n_sloped
+            self.n_leaving += part.n_leaving
         self.gradient = self.w - self.combination
         self.imbalance = 0.5 * float(self.gradient @ self.gradient)
         self.softening = fenchel_young
         self.gap = self.imbalance + fenchel_young
         self.primal = self.objective.regularizer(self.w[:-1], self.b) + losses
+
+    def hessian(self) -> Array:
+        """I + Σ over the sloped rows of x x' / stiffness, from the rows that changed piece."""
+        if self.n_leaving > self.n_sloped:  # fewer rows to add anew than to take away
+            self.gram[:] = 0.0
+            self.flags &= _SLOPED
+        for begin in range(0, len(self.z), self.step_gram):
+            end = min(begin + self.step_gram, len(self.z))
+            _core.newton_gram(
+                self.objective.problem.rows, self.subset, self.terms, self.bias, begin, end,
+                _DSYRK, self.flags, self.gram,
+            )  # fmt: skip
+        hessian = self.gram * (1.0 / self.softness if self.objective.loss.bounded else 2.0)
+        hessian[np.diag_indices_from(hessian)] += 1.0
+        return hessian
 
     @property
     def b(self) -> float:
@@ -162,7 +181,7 @@ class _Level:
 
     def step(self) -> None:
         """One Newton step of exact length."""
-        direction = -_solve(self.gram, self.gradient)
+        direction = -_solve(self.hessian(), self.gradient)
         self._predict(direction, self.dz)
         length = _core.exact_line_search(
             self.terms, self.centre, self.softness, self.z, self.dz,
@@ -206,7 +225,7 @@ class _Level:
             self.sums()
             status = monitor.halted(n_iter)
             promising = self.gap <= monitor.tol * (self.primal - self.gap)
-            if status is not Status.RUNNING or promising or monitor.due():
+            if status is not Status.RUNNING or promising or monitor.due(n_iter):
                 status = monitor.judge(self.w[:-1], self.b, self.beta, n_iter)
             if status is not Status.RUNNING:
                 return monitor.finish(Newton.name, status)
@@ -216,14 +235,14 @@ class _Level:
             n_iter += 1
 
 
-def _solve(gram: Array, gradient: Array) -> Array:
-    """(I + gram)⁻¹ gradient, by Cholesky on the matrix scaled to a unit diagonal."""
-    diagonal = 1.0 + gram.diagonal()
-    scale = 1.0 / np.sqrt(diagonal)
-    scaled = gram * scale * scale[:, None]
+def _solve(hessian: Array, gradient: Array) -> Array:
+    """hessian⁻¹ gradient, by Cholesky on the matrix scaled to a unit diagonal."""
+    scale = 1.0 / np.sqrt(hessian.diagonal())
+    hessian *= scale
+    hessian *= scale[:, None]
     for ridge in (0.0, 1e-12, 1e-8, 1e-4):
-        np.fill_diagonal(scaled, 1.0 + ridge)
-        _, solution, failed = lapack.dposv(scaled, gradient * scale, lower=0)
+        np.fill_diagonal(hessian, 1.0 + ridge)
+        _, solution, failed = lapack.dposv(hessian, gradient * scale, lower=0)
         if not failed:
             return np.asarray(solution) * scale
     raise FloatingPointError(

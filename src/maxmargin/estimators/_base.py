@@ -1,0 +1,189 @@
+"""What the linear estimators share: parameters in, Solutions out."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from maxmargin.certificate import Certificate, Status, total
+from maxmargin.losses import Loss
+from maxmargin.multiclass import in_threads
+from maxmargin.objective import Intercept, Objective
+from maxmargin.problem import Problem
+from maxmargin.solution import Record, Solution
+from maxmargin.solvers import SOLVERS, Monitor, Solver, Start, Stopping, choose, interruptible
+from maxmargin.validation import (
+    Array,
+    Matrix,
+    canonical_rows,
+    check_choice,
+    check_positive,
+    scale_advice,
+)
+
+
+class LinearModel(CallbackSupportMixin, BaseEstimator):
+    """f(x) = <w, x> + b, fitted by any solver, with the certificate of the fit."""
+
+    def _check_X(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+        return validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype=[np.float64, np.float32],
+            order="C",
+            **options,
+        )
+
+    def _intercept(self) -> Intercept:
+        if not self.fit_intercept:
+            return Intercept.NONE
+        return Intercept.PENALIZED if self.penalized_intercept else Intercept.FREE
+
+    def _stopping(self) -> Stopping:
+        if self.max_iter is not None and self.max_iter < 1:
+            raise ValueError(
+                f"max_iter must be at least 1, or None for no limit, got {self.max_iter!r}."
+            )
+        if self.max_time is not None:
+            check_positive("max_time", self.max_time, advice="None means no limit.")
+        tol = check_positive("tol", self.tol, advice="It is the relative gap to prove.")
+        return Stopping(tol, self.max_iter, self.max_time)
+
+    def _solver(self, objective: Objective) -> Solver:
+        if not isinstance(self.solver, str):
+            return self.solver
+        name = check_choice("solver", self.solver, ("auto", *SOLVERS))
+        return choose(objective) if name == "auto" else SOLVERS[name]()
+
+    def _fit_targets(
+        self, X: Matrix, targets: list[Array], costs: list[Array], loss: Loss
+    ) -> None:
+        """Solve one problem for each column of targets and store what was learnt."""
+        scaling = check_positive(
+            "intercept_scaling", self.intercept_scaling, advice="1.0 is LIBLINEAR's."
+        )
+        stopping = self._stopping()
+        X = canonical_rows(X)
+        seeds = check_random_state(self.random_state).randint(2**31, size=len(targets))
+        starts = self._starts(targets, costs, [int(seed) for seed in seeds])
+        context = self._init_callback_context(max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=self, X=X)
+        with interruptible() as interrupt:
+
+            def solve(task: int) -> Solution:
+                problem = Problem(X, targets[task], costs[task])
+                objective = Objective(problem, loss, self._intercept(), scaling)
+                report = self._reporter(context, task, len(targets))
+                monitor = Monitor(objective, stopping, interrupt, report)
+                return self._solver(objective).solve(objective, monitor, starts[task])
+
+            solutions = in_threads(
+                solve, range(len(targets)), effective_n_jobs(getattr(self, "n_jobs", None))
+            )
+        self._store(solutions)
+        context.call_on_fit_task_end(estimator=self, X=X, reconstruction_attributes={})
+        self._warn_if_unproven(X)
+
+    def _store(self, solutions: list[Solution]) -> None:
+        self.solutions_ = tuple(solutions)
+        self.coef_ = np.stack([solution.w for solution in solutions])
+        self.intercept_ = np.array([solution.b for solution in solutions])
+        self.n_iter_ = max(solution.n_iter for solution in solutions)
+
+    @property
+    def certificate_(self) -> Certificate:
+        """The proof: of the one problem solved, or of the sum of several."""
+        check_is_fitted(self, "solutions_")
+        return total([solution.certificate for solution in self.solutions_])
+
+    @property
+    def solution_(self) -> Solution:
+        """The Solution, where one problem was solved; `solutions_` has one for each class."""
+        check_is_fitted(self, "solutions_")
+        if len(self.solutions_) > 1:
+            raise AttributeError("There is one solution for each class: see solutions_.")
+        return self.solutions_[0]
+
+    @property
+    def history_(self) -> list[Record] | list[list[Record]]:
+        """(time, epoch, primal, dual, gap) at each look; a list for each class if there are > 2."""
+        check_is_fitted(self, "solutions_")
+        histories = [solution.history for solution in self.solutions_]
+        return histories[0] if len(histories) == 1 else histories
+
+    @property
+    def support_(self) -> NDArray[np.intp]:
+        """Rows that are support vectors of at least one problem."""
+        check_is_fitted(self, "solutions_")
+        return np.flatnonzero(np.any([solution.beta for solution in self.solutions_], axis=0))
+
+    def _starts(self, targets: list[Array], costs: list[Array], seeds: list[int]) -> list[Start]:
+        """Where the last fit ended, if warm_start is on and the problem has the same shape."""
+        last = getattr(self, "solutions_", ())
+        same = len(last) == len(targets) and all(len(s.beta) == len(targets[0]) for s in last)
+        if not (getattr(self, "warm_start", False) and same):
+            return [Start(seed) for seed in seeds]
+        return [
+            Start(seed, solution.beta * (cost.mean() / max(solution.mean_cost, 1e-300)), solution.b)
+            for seed, solution, cost in zip(seeds, last, costs, strict=True)
+        ]
+
+    def _reporter(self, context: Any, task: int, n_tasks: int) -> Any:
+        """What is told of each look: a line if verbose, and scikit-learn's callbacks."""
+        callbacks = bool(getattr(self, "_skl_callbacks", ())) and n_tasks == 1
+        if not (self.verbose or callbacks):
+            return None
+        label = f"[{task + 1}/{n_tasks}] " if n_tasks > 1 else ""
+
+        def report(record: Record, w: Array, b: float) -> bool:
+            if self.verbose:
+                sys.stderr.write(
+                    f"{label}{record.time:8.2f} s  iteration {record.epoch:5d}"
+                    f"  primal {record.primal:.8g}  dual {record.dual:.8g}  gap {record.gap:.3g}\\n"
+                )
+            if not callbacks:
+                return False
+            step = context.subcontext(task_name="look")
+            step.call_on_fit_task_begin(estimator=self)
+            return bool(
+                step.call_on_fit_task_end(
+                    estimator=self,
+                    reconstruction_attributes={
+                        "coef_": w[np.newaxis].copy(),
+                        "intercept_": np.array([b]),
+                    },
+                )
+            )
+
+        return report
+
+    def _warn_if_unproven(self, X: Matrix) -> None:
+        """Say what was reached whenever it is less than was asked for."""
+        certificate = self.certificate_
+        if certificate.status is Status.OPTIMAL:
+            return
+        limit = {
+            Status.STOPPED_BY_ITERATIONS: "Raise max_iter",
+            Status.STOPPED_BY_TIME: "Raise max_time",
+            Status.INTERRUPTED: "Fit again with warm_start=True to go on",
+        }[certificate.status]
+        warnings.warn(
+            f"{type(self).__name__} {certificate.status.value} after {self.n_iter_} iterations:"
+            f" {certificate.sentence()}, and tol={self.tol:g} was asked for."
+            f" {limit}, or accept the model as it is.{scale_advice(X)}",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,256 @@
+"""LinearSVC and LinearSVR."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.callback import with_callbacks
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.estimators._base import LinearModel
+from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
+from maxmargin.problem import Problem
+from maxmargin.solvers import Solver
+from maxmargin.validation import Array, canonical_rows, check_choice, class_costs, sample_costs
+
+_PARAMETERS = """C : float, default=1.0
+        Weight of the losses against ½‖w‖².
+    lam : float or None, default=None
+        If given, C = 1/(n_samples × lam): the λ of Pegasos. Weights count as repetitions.
+    solver : str or Solver, default="auto"
+        "auto" (see `maxmargin.solvers.auto`), "newton", "dual_cd", "pegasos", "sgd", or a Solver
+        with settings of its own, `SGD(rule="adam")` for example. All solve the same problem.
+    tol : float, default=1e-3
+        Relative duality gap to prove: the objective is within this fraction of the optimum.
+    fit_intercept : bool, default=True
+        Whether f has an intercept b.
+    penalized_intercept : bool, default=False
+        Penalise b like a weight, as LIBLINEAR does. By default b is free.
+    intercept_scaling : float, default=1.0
+        The constant feature whose weight a penalised intercept is.
+    max_iter : int or None, default=1000
+        Most epochs or Newton steps.
+    max_time : float or None, default=None
+        Most seconds. A fit stopped early returns its best model, with a warning that has the gap.
+    warm_start : bool, default=False
+        Start where the last fit ended, if the number of samples and classes is the same.
+    random_state : int, RandomState or None, default=None
+        Seeds the order of the samples.
+    verbose : int, default=0
+        Whether to report each look at the gap on standard error."""
+
+_ATTRIBUTES = """coef_ : ndarray of shape (n_problems, n_features)
+        The weights: one row, or one for each class where there are more than two.
+    intercept_ : ndarray of shape (n_problems,)
+        The intercepts.
+    certificate_ : Certificate
+        Primal, dual, gap, KKT violation, support vectors, margin; of the sum if several classes.
+    solutions_ : tuple of Solution
+        Each problem's solution; `solution_` where there is only one.
+    history_ : list of Record
+        (time, epoch, primal, dual, gap) at each look.
+    support_ : ndarray
+        Indices of the support vectors.
+    n_iter_ : int
+        Epochs or Newton steps."""
+
+
+class LinearSVC(ClassifierMixin, LinearModel):
+    __doc__ = f"""Linear support vector classifier that proves its answer.
+
+    Minimises ½‖w‖² + Σ C_i ℓ(y_i (<w, x_i> + b)). With the default hinge loss and free intercept
+    this is the problem of `sklearn.svm.SVC(kernel="linear")`; with
+    `loss="squared_hinge", penalized_intercept=True` it is that of `sklearn.svm.LinearSVC`. More
+    than two classes are solved one against the rest.
+
+    Parameters
+    ----------
+    {_PARAMETERS}
+    loss : {{"hinge", "squared_hinge", "perceptron"}}, default="hinge"
+        The perceptron has no regulariser and needs `solver="sgd"`.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of C by class.
+    n_jobs : int or None, default=None
+        Threads over the classes.
+
+    Attributes
+    ----------
+    {_ATTRIBUTES}
+    classes_ : ndarray
+        The labels.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from maxmargin import LinearSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LinearSVC().fit(scale(X), y)
+    >>> model.certificate_.relative_gap < 1e-3
+    True
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        lam: float | None = None,
+        loss: str = "hinge",
+        solver: str | Solver = "auto",
+        tol: float = 1e-3,
+        fit_intercept: bool = True,
+        penalized_intercept: bool = False,
+        intercept_scaling: float = 1.0,
+        class_weight: dict[Any, float] | str | None = None,
+        max_iter: int | None = 1000,
+        max_time: float | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.lam = lam
+        self.loss = loss
+        self.solver = solver
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.penalized_intercept = penalized_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
+        """Fit to the rows of X with labels y; `sample_weight` multiplies C."""
+        X, y = self._check_X(X, y)
+        check_classification_targets(y)
+        loss = CLASSIFICATION[check_choice("loss", self.loss, CLASSIFICATION)]
+        cost = sample_costs(X, self.C, self.lam, sample_weight)
+        classes = np.unique(y[cost > 0.0])
+        if len(classes) < 2:
+            raise ValueError(
+                f"y has one class, {classes[0]!r}, among the samples of positive weight; a"
+                " classifier needs samples of at least two classes."
+            )
+        self.classes_ = np.unique(y)
+        cost = class_costs(cost, self.class_weight, self.classes_, y)
+        positives = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        targets = [np.where(y == positive, 1.0, -1.0) for positive in positives]
+        self._fit_targets(X, targets, [cost] * len(targets), loss)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """f(x): one column for each class, or one number for two classes."""
+        check_is_fitted(self)
+        return decision_values(self, X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label with the largest decision value."""
+        scores = self.decision_function(X)
+        winners = (scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[winners])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LinearSVR(RegressorMixin, LinearModel):
+    __doc__ = f"""Linear support vector regression that proves its answer.
+
+    Minimises ½‖w‖² + Σ C_i ℓ(y_i − <w, x_i> − b). The squared losses have no factor ½, so
+    `loss="squared"` is ridge regression with alpha = 1/(2C).
+
+    Parameters
+    ----------
+    {_PARAMETERS}
+    loss : {{"epsilon_insensitive", "squared_epsilon_insensitive", "squared"}}
+        Default "epsilon_insensitive".
+    epsilon : float, default=0.0
+        Errors up to this size cost nothing. Choose it by the scale of y.
+
+    Attributes
+    ----------
+    {_ATTRIBUTES}
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        lam: float | None = None,
+        loss: str = "epsilon_insensitive",
+        epsilon: float = 0.0,
+        solver: str | Solver = "auto",
+        tol: float = 1e-3,
+        fit_intercept: bool = True,
+        penalized_intercept: bool = False,
+        intercept_scaling: float = 1.0,
+        max_iter: int | None = 1000,
+        max_time: float | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.lam = lam
+        self.loss = loss
+        self.epsilon = epsilon
+        self.solver = solver
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.penalized_intercept = penalized_intercept
+        self.intercept_scaling = intercept_scaling
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
+        """Fit to the rows of X with targets y; `sample_weight` multiplies C."""
+        X, y = self._check_X(X, y, y_numeric=True)
+        name = check_choice("loss", self.loss, REGRESSION)
+        if not 0.0 <= self.epsilon < np.inf:
+            raise ValueError(
+                f"epsilon must be a finite number, 0 or larger, got {self.epsilon!r}."
+            )
+        cost = sample_costs(X, self.C, self.lam, sample_weight)
+        target = np.ascontiguousarray(y, dtype=np.float64)
+        self._fit_targets(X, [target], [cost], regression_loss(name, float(self.epsilon)))
+        self.coef_ = self.coef_[0]
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """f(x) of each row."""
+        check_is_fitted(self)
+        return decision_values(self, X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def decision_values(model: LinearModel, X: Any) -> Array:
+    """Xw + b without a copy of X; a matrix if the model has several rows of weights."""
+    X = canonical_rows(model._check_X(X, reset=False))
+    nothing = np.zeros(X.shape[0])
+    problem = Problem(X, nothing, nothing)
+    columns = [
+        problem.predict(np.ascontiguousarray(w, dtype=np.float64), float(b))
+        for w, b in zip(np.atleast_2d(model.coef_), model.intercept_, strict=True)
+    ]
+    return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
