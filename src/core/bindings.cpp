@@ -1,55 +1,13 @@
 // Arrays in, views out: every choice of storage and type is made here.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
-#include <stdexcept>
-#include <string>
-
+#include "bindings.hpp"
 #include "dual_cd.hpp"
 #include "newton.hpp"
 #include "passes.hpp"
 
-namespace nb = nanobind;
-using namespace nb::literals;
+using namespace nanobind::literals;
 
 namespace maxmargin {
 namespace {
-
-template <class T>
-using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using InMatrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Out = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using OutMatrix = nb::ndarray<double, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
-using InOrder = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using OutFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using OutOrder = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-void require(bool condition, const char* message) {
-  if (!condition) throw std::invalid_argument(message);
-}
-
-template <class Array>
-void require_length(const Array& array, Size length, const char* name) {
-  if (static_cast<Size>(array.shape(0)) != length)
-    throw std::invalid_argument(std::string(name) + " has length " +
-                                std::to_string(array.shape(0)) + ", expected " +
-                                std::to_string(length));
-}
-
-// Python's handle on a view; the arrays behind it are kept alive by the bindings below.
-struct Rows {
-  AnyRows view;
-  Size n_samples() const {
-    return std::visit([](const auto& rows) { return rows.n_samples; }, view);
-  }
-  Size n_features() const {
-    return std::visit([](const auto& rows) { return rows.n_features; }, view);
-  }
-  void require_range(Size begin, Size end) const {
-    require(0 <= begin && begin <= end && end <= n_samples(), "row range out of bounds");
-  }
-};
 
 template <class T>
 void dense(Rows* self, InMatrix<T> X) {
@@ -69,8 +27,8 @@ void csr(Rows* self, In<T> values, In<Index> columns, In<Index> offsets, Size n_
   for (Size i = 0; i < n; ++i) sound &= at[i] <= at[i + 1];
   require(sound, "CSR offsets must rise from 0 to at most the number of stored values");
   const Index* column = columns.data();
-  for (Size k = 0; k < at[n]; ++k) sound &= column[k] >= 0 && column[k] < n_features;
-  require(sound, "CSR column indices must lie in [0, n_features)");
+  require(all_within(column, static_cast<Size>(at[n]), n_features),
+          "CSR column indices must lie in [0, n_features)");
   new (self) Rows{CsrRows<T, Index>{values.data(), column, at, n, n_features}};
 }
 
@@ -99,11 +57,6 @@ void squared_norm_rows(const Rows& self, Size begin, Size end, Out out) {
   std::visit([&](const auto& rows) { squared_norms(rows, begin, end, out.data()); }, self.view);
 }
 
-struct BoundTerms {
-  Terms terms;
-  Size n_samples;
-};
-
 void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, const Bias& bias,
                   Out beta, Out w, OutOrder order, Sweep& sweep, Random& random, Size max_epochs,
                   double relative_target, double seconds) {
@@ -115,6 +68,7 @@ void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, c
   require_length(w, self.n_features() + 1, "w");
   require(-1 <= sweep.cursor && sweep.cursor <= sweep.n_active && sweep.n_active <= n,
           "sweep out of bounds");
+  require(all_within(order.data(), n, n), "order holds a row that does not exist");
   nb::gil_scoped_release release;
   const Deadline deadline(seconds);
   std::visit(
@@ -129,11 +83,10 @@ void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, c
 Dsyrk dsyrk_from(nb::capsule capsule) { return reinterpret_cast<Dsyrk>(capsule.data()); }
 
 void require_subset(const Rows& rows, const InOrder& subset, Size begin, Size end) {
-  const Size count = static_cast<Size>(subset.shape(0)), n = rows.n_samples();
+  const Size count = static_cast<Size>(subset.shape(0));
   require(0 <= begin && begin <= end && end <= count, "subset range out of bounds");
-  bool sound = true;
-  for (Size k = begin; k < end; ++k) sound &= 0 <= subset(k) && subset(k) < n;
-  require(sound, "subset holds a row that does not exist");
+  require(all_within(subset.data() + begin, end - begin, rows.n_samples()),
+          "subset holds a row that does not exist");
 }
 
 NewtonSums newton_dual_rows(const Rows& self, InOrder subset, const BoundTerms& bound,
@@ -247,7 +200,12 @@ NB_MODULE(_core, m) {
       .def_rw("feature", &Bias::feature)
       .def_rw("anchor", &Bias::anchor);
 
-  nb::class_<Random>(m, "Random").def(nb::init<std::uint64_t>(), "seed"_a);
+  nb::class_<Random>(m, "Random")
+      .def(nb::init<std::uint64_t>(), "seed"_a)
+      .def("below", &Random::below, "bound"_a, "A uniform draw from 0, ..., bound - 1.")
+      .def("shuffle", [](Random& self, OutOrder items) {
+        self.shuffle(items.data(), static_cast<Size>(items.shape(0)));
+      }, "items"_a.noconvert());
 
   nb::class_<Sweep>(m, "Sweep", "Where dual coordinate descent stands.")
       .def("__init__",
@@ -280,6 +238,8 @@ NB_MODULE(_core, m) {
         "end"_a, "dsyrk"_a, "flags"_a, "gram"_a);
   m.def("exact_line_search", &line_search, "terms"_a, "centre"_a, "softness"_a, "z"_a, "dz"_a,
         "slope_at_0"_a, "w_dot_dw"_a, "dw_square"_a, "precision"_a);
+
+  bind_stochastic(m);
 }
 
 }  // namespace maxmargin

@@ -1,82 +1,53 @@
 // Pegasos and SGD: arrays in, views out.
+#include <vector>
+
 #include "bindings.hpp"
 #include "pegasos.hpp"
 #include "sgd.hpp"
+#include "stochastic.hpp"
 
 using namespace nanobind::literals;
 
 namespace maxmargin {
 namespace {
 
-LazyVector lazy(Out& v, Out& u) {
-  const Size size = static_cast<Size>(v.shape(0));
-  require_length(u, size, "u");
-  return {v.data(), u.data(), size};
+Size features_of(const Pegasos& method) {
+  return method.iterate.n_features;
+}
+Size features_of(const PlainSgd& method) {
+  return method.iterate.n_features;
+}
+Size features_of(const DenseSgd& method) {
+  return method.size - 1;
 }
 
-void require_state(const Rows& rows, const BoundTerms& bound, const Sampler& sampler, Out& g) {
-  const Size n = rows.n_samples();
+template <class Method>
+void descend_rows(const Rows& self, const BoundTerms& bound, Method& method, Sampler& sampler,
+                  Window& window, Random& random, Size max_epochs, bool until_clean,
+                  double seconds) {
+  const Size n = self.n_samples();
   require(n > 0, "there are no rows");
   require(bound.n_samples == n, "terms and rows differ in length");
   require(sampler.n_samples == n, "order and rows differ in length");
+  require(window.n_samples == n || window.n_samples == 0, "tally and rows differ in length");
+  require(features_of(method) == self.n_features(), "w and rows differ in n_features");
   bool sound = true;
   for (Size k = 0; k < n; ++k) sound &= 0 <= sampler.order[k] && sampler.order[k] < n;
   require(sound, "order holds a row that does not exist");
-  const Size largest = (n + sampler.n_batches - 1) / sampler.n_batches;
-  require(static_cast<Size>(g.shape(0)) >= largest, "g is shorter than a batch");
-}
-
-void require_iterate(const Rows& rows, const Iterate& iterate) {
-  require(iterate.w.size == rows.n_features(), "w and rows differ in n_features");
-  require(iterate.beta.size == 0 || iterate.beta.size == rows.n_samples(),
-          "beta must have one entry a row, or none");
-}
-
-void pegasos_rows(const Rows& self, const BoundTerms& bound, const PegasosRule& rule,
-                  Sampler& sampler, Iterate& iterate, Random& random, Out g, Size max_epochs,
-                  double seconds) {
-  require_state(self, bound, sampler, g);
-  require_iterate(self, iterate);
   nb::gil_scoped_release release;
-  const Deadline deadline(seconds);
+  const Budget budget{max_epochs, until_clean, Deadline(seconds)};
+  std::vector<double> g(static_cast<std::size_t>((n + sampler.n_batches - 1) / sampler.n_batches));
   std::visit(
       [&](const auto& rows) {
-        pegasos(rows, bound.terms, rule, sampler, iterate, random, g.data(), max_epochs, deadline);
+        descend(rows, bound.terms, method, sampler, window, random, g.data(), budget);
       },
       self.view);
 }
 
-template <class Rule>
-void sgd_rows(const Rows& self, const BoundTerms& bound, const SgdProblem& problem, Rule& rule,
-              Sampler& sampler, Window& window, Random& random, Out& g, Size max_epochs,
-              double seconds) {
-  nb::gil_scoped_release release;
-  const Deadline deadline(seconds);
-  std::visit(
-      [&](const auto& rows) {
-        sgd(rows, bound.terms, problem, rule, sampler, window, random, g.data(), max_epochs,
-            deadline);
-      },
-      self.view);
-}
-
-void sgd_plain(const Rows& self, const BoundTerms& bound, const SgdProblem& problem,
-               Iterate& iterate, Sampler& sampler, Window& window, Random& random, Out g,
-               Size max_epochs, double seconds) {
-  require_state(self, bound, sampler, g);
-  require_iterate(self, iterate);
-  require(window.n_samples == self.n_samples(), "g_sum and rows differ in length");
-  PlainRule rule{iterate};
-  sgd_rows(self, bound, problem, rule, sampler, window, random, g, max_epochs, seconds);
-}
-
-void sgd_dense(const Rows& self, const BoundTerms& bound, const SgdProblem& problem,
-               DenseRule& rule, Sampler& sampler, Window& window, Random& random, Out g,
-               Size max_epochs, double seconds) {
-  require_state(self, bound, sampler, g);
-  require(rule.size == self.n_features() + 1, "w must have n_features + 1 entries");
-  require(window.n_samples == self.n_samples(), "g_sum and rows differ in length");
-  sgd_rows(self, bound, problem, rule, sampler, window, random, g, max_epochs, seconds);
+template <class Method>
+void bind_descend(nb::module_& m) {
+  m.def("descend", &descend_rows<Method>, "rows"_a, "terms"_a, "method"_a, "sampler"_a, "window"_a,
+        "random"_a, "max_epochs"_a, "until_clean"_a, "seconds"_a);
 }
 
 void bind_state(nb::module_& m) {
@@ -95,38 +66,34 @@ void bind_state(nb::module_& m) {
       .def_ro("epochs", &Sampler::epochs)
       .def("begin", &Sampler::begin, "batch"_a, "Where a batch begins in the order.");
 
-  nb::class_<BiasRule>(m, "BiasRule", "How a stochastic step moves the intercept.")
-      .def(nb::init<double, bool>(), "feature"_a, "shrinks"_a)
-      .def_ro("feature", &BiasRule::feature)
-      .def_ro("shrinks", &BiasRule::shrinks);
-
-  nb::class_<Iterate>(m, "Iterate", "A scaled point and its average, in two vectors each.")
+  nb::class_<Window>(m, "Window", "The recent visits, from which the dual point is made.")
       .def(
           "__init__",
-          [](Iterate* self, Out v, Out u, Out beta_v, Out beta_u) {
-            new (self) Iterate{lazy(v, u), lazy(beta_v, beta_u)};
+          [](Window* self, OutRows tally, Size horizon) {
+            require(tally.shape(1) == 2, "tally must have 2 columns");
+            require(horizon >= 1, "horizon must be at least 1");
+            new (self) Window{tally.data(), static_cast<Size>(tally.shape(0)), horizon};
           },
-          "v"_a.noconvert(), "u"_a.noconvert(), "beta_v"_a.noconvert(), "beta_u"_a.noconvert(),
-          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
-          nb::keep_alive<1, 5>())
-      .def_rw("scale", &Iterate::scale)
-      .def_rw("mass", &Iterate::mass)
-      .def_rw("total", &Iterate::total)
-      .def_rw("b", &Iterate::b)
-      .def_rw("b_sum", &Iterate::b_sum)
-      .def_rw("steps", &Iterate::steps)
-      .def_rw("horizon", &Iterate::horizon);
-
-  nb::class_<Window>(m, "Window", "The epochs that the average and the dual point are taken over.")
-      .def(
-          "__init__",
-          [](Window* self, Out g_sum) {
-            new (self) Window{g_sum.data(), static_cast<Size>(g_sum.shape(0))};
-          },
-          "g_sum"_a.noconvert(), nb::keep_alive<1, 2>())
-      .def_ro("epochs", &Window::epochs)
+          "tally"_a.noconvert(), "horizon"_a, nb::keep_alive<1, 2>())
+      .def_ro("horizon", &Window::horizon)
       .def_ro("mistakes", &Window::mistakes)
       .def_ro("epoch_mistakes", &Window::epoch_mistakes);
+
+  nb::class_<Iterate>(m, "Iterate", "A scaled point and its average, in two vectors.")
+      .def(
+          "__init__",
+          [](Iterate* self, Out v, Out u) {
+            const Size d = static_cast<Size>(v.shape(0));
+            require_length(u, d, "u");
+            new (self) Iterate{v.data(), u.data(), d};
+          },
+          "v"_a.noconvert(), "u"_a.noconvert(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+      .def_rw("scale", &Iterate::scale)
+      .def_ro("mass", &Iterate::mass)
+      .def_ro("total", &Iterate::total)
+      .def_rw("b", &Iterate::b)
+      .def_ro("b_sum", &Iterate::b_sum)
+      .def_ro("steps", &Iterate::steps);
 }
 
 }  // namespace
@@ -139,10 +106,36 @@ void bind_stochastic(nb::module_& m) {
       .value("uniform", Averaging::uniform)
       .value("suffix", Averaging::suffix)
       .value("weighted", Averaging::weighted);
-  nb::class_<PegasosRule>(m, "PegasosRule")
-      .def(nb::init<Averaging, double, BiasRule>(), "averaging"_a, "radius"_a, "bias"_a);
-  m.def("pegasos", &pegasos_rows, "rows"_a, "terms"_a, "rule"_a, "sampler"_a, "iterate"_a,
-        "random"_a, "g"_a, "max_epochs"_a, "seconds"_a);
+  nb::class_<Pegasos>(m, "Pegasos")
+      .def(
+          "__init__",
+          [](Pegasos* self, Iterate& iterate, Bias bias, Size n_samples, double offset,
+             Averaging averaging, double radius, bool bias_in_ball) {
+            new (self)
+                Pegasos{iterate, bias,        static_cast<double>(n_samples), offset, averaging,
+                        radius,  bias_in_ball};
+          },
+          "iterate"_a, "bias"_a, "n_samples"_a, "offset"_a, "averaging"_a, "radius"_a,
+          "bias_in_ball"_a, nb::keep_alive<1, 2>())
+      .def_ro("offset", &Pegasos::offset)
+      .def_rw("bias", &Pegasos::bias);
+  bind_descend<Pegasos>(m);
+
+  nb::class_<Schedule>(m, "Schedule", "step(t) = first / (offset + rate t)^power")
+      .def(nb::init<double, double, double, double>(), "first"_a, "offset"_a, "rate"_a, "power"_a)
+      .def("step", &Schedule::step, "t"_a);
+  nb::class_<SgdProblem>(m, "SgdProblem")
+      .def(nb::init<double, double, Schedule, Bias>(), "lam"_a, "per_row"_a, "schedule"_a, "bias"_a)
+      .def_rw("bias", &SgdProblem::bias);
+  nb::class_<PlainSgd>(m, "PlainSgd")
+      .def(
+          "__init__",
+          [](PlainSgd* self, Iterate& iterate, SgdProblem problem) {
+            new (self) PlainSgd{iterate, problem};
+          },
+          "iterate"_a, "problem"_a, nb::keep_alive<1, 2>())
+      .def_rw("problem", &PlainSgd::problem);
+  bind_descend<PlainSgd>(m);
 
   nb::enum_<Update>(m, "Update")
       .value("momentum", Update::momentum)
@@ -150,30 +143,24 @@ void bind_stochastic(nb::module_& m) {
       .value("adagrad", Update::adagrad)
       .value("rmsprop", Update::rmsprop)
       .value("adam", Update::adam);
-  nb::class_<Schedule>(m, "Schedule", "step(t) = first / (offset + rate t)^power")
-      .def(nb::init<double, double, double, double>(), "first"_a, "offset"_a, "rate"_a, "power"_a)
-      .def("step", &Schedule::step, "t"_a);
-  nb::class_<SgdProblem>(m, "SgdProblem")
-      .def(nb::init<double, double, Schedule, BiasRule>(), "lam"_a, "per_row"_a, "schedule"_a,
-           "bias"_a);
-  nb::class_<DenseRule>(m, "DenseRule", "A rule that remembers past gradients.")
+  nb::class_<DenseSgd>(m, "DenseSgd", "Rules that remember past gradients.")
       .def(
           "__init__",
-          [](DenseRule* self, OutRows memory, Update update, double momentum, double decay) {
-            require(memory.shape(0) == 5, "memory must have 5 rows");
+          [](DenseSgd* self, OutRows memory, SgdProblem problem, Update update, double momentum,
+             double decay) {
+            require(memory.shape(0) == 5 && memory.shape(1) >= 1,
+                    "memory must be 5 x (n_features + 1)");
             const Size size = static_cast<Size>(memory.shape(1));
-            require(size >= 1, "memory needs a column for the bias");
             double* at = memory.data();
-            new (self) DenseRule{at,           at + size,     at + 2 * size, at + 3 * size,
-                                 at + 4 * size, size,          update,        momentum,
-                                 decay};
+            new (self) DenseSgd{at,   at + size, at + 2 * size, at + 3 * size, at + 4 * size,
+                                size, problem,   update,        momentum,      decay};
           },
-          "memory"_a.noconvert(), "update"_a, "momentum"_a, "decay"_a, nb::keep_alive<1, 2>())
-      .def_ro("steps", &DenseRule::steps);
-  m.def("sgd_plain", &sgd_plain, "rows"_a, "terms"_a, "problem"_a, "iterate"_a, "sampler"_a,
-        "window"_a, "random"_a, "g"_a, "max_epochs"_a, "seconds"_a);
-  m.def("sgd_dense", &sgd_dense, "rows"_a, "terms"_a, "problem"_a, "rule"_a, "sampler"_a,
-        "window"_a, "random"_a, "g"_a, "max_epochs"_a, "seconds"_a);
+          "memory"_a.noconvert(), "problem"_a, "update"_a, "momentum"_a, "decay"_a,
+          nb::keep_alive<1, 2>())
+      .def_ro("steps", &DenseSgd::done)
+      .def_ro("averaged", &DenseSgd::averaged)
+      .def_rw("problem", &DenseSgd::problem);
+  bind_descend<DenseSgd>(m);
 }
 
 }  // namespace maxmargin

@@ -26,4 +26,16 @@ MAXMARGIN_CLONES void squared_norms(const Rows& rows, Size begin, Size end, doub
   for (Size i = begin; i < end; ++i) out[i] = rows.squared_norm(i);
 }
 
+// Whether every index lies in [0, bound).
+template <class Index>
+MAXMARGIN_CLONES bool all_within(const Index* indices, Size count, Size bound) {
+  Index smallest = 0, largest = -1;
+#pragma omp simd reduction(min : smallest) reduction(max : largest)
+  for (Size k = 0; k < count; ++k) {
+    smallest = indices[k] < smallest ? indices[k] : smallest;
+    largest = indices[k] > largest ? indices[k] : largest;
+  }
+  return smallest >= 0 && largest < bound;
+}
+
 }  // namespace maxmargin

@@ -47,6 +47,11 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
             **options,
         )
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def _intercept(self) -> Intercept:
         if not self.fit_intercept:
             return Intercept.NONE

@@ -59,7 +59,35 @@ _ATTRIBUTES = """coef_ : ndarray of shape (n_problems, n_features)
         Epochs or Newton steps."""
 
 
-class LinearSVC(ClassifierMixin, LinearModel):
+class LinearClassifier(ClassifierMixin):
+    """Labels from the decision values of a LinearModel."""
+
+    def decision_function(self, X: Any) -> Array:
+        """f(x): one column for each class, or one number for two classes."""
+        check_is_fitted(self)
+        return decision_values(self, X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label with the largest decision value."""
+        scores = self.decision_function(X)
+        winners = (scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[winners])
+
+
+def binary_targets(y: NDArray[Any], cost: Array) -> tuple[NDArray[Any], list[Array]]:
+    """The labels, and ±1 for each binary problem: one for two labels, else one for each label."""
+    weighted = np.unique(y[cost > 0.0])
+    if len(weighted) < 2:
+        raise ValueError(
+            f"y has one class, {weighted[0]!r}, among the samples of positive weight; a"
+            " classifier needs samples of at least two classes."
+        )
+    classes = np.unique(y)
+    positives = classes[1:] if len(classes) == 2 else classes
+    return classes, [np.where(y == positive, 1.0, -1.0) for positive in positives]
+
+
+class LinearSVC(LinearClassifier, LinearModel):
     __doc__ = f"""Linear support vector classifier that proves its answer.
 
     Minimises ½‖w‖² + Σ C_i ℓ(y_i (<w, x_i> + b)). With the default hinge loss and free intercept
@@ -136,34 +164,10 @@ class LinearSVC(ClassifierMixin, LinearModel):
         check_classification_targets(y)
         loss = CLASSIFICATION[check_choice("loss", self.loss, CLASSIFICATION)]
         cost = sample_costs(X, self.C, self.lam, sample_weight)
-        classes = np.unique(y[cost > 0.0])
-        if len(classes) < 2:
-            raise ValueError(
-                f"y has one class, {classes[0]!r}, among the samples of positive weight; a"
-                " classifier needs samples of at least two classes."
-            )
-        self.classes_ = np.unique(y)
+        self.classes_, targets = binary_targets(y, cost)
         cost = class_costs(cost, self.class_weight, self.classes_, y)
-        positives = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        targets = [np.where(y == positive, 1.0, -1.0) for positive in positives]
         self._fit_targets(X, targets, [cost] * len(targets), loss)
         return self
-
-    def decision_function(self, X: Any) -> Array:
-        """f(x): one column for each class, or one number for two classes."""
-        check_is_fitted(self)
-        return decision_values(self, X)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label with the largest decision value."""
-        scores = self.decision_function(X)
-        winners = (scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[winners])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 class LinearSVR(RegressorMixin, LinearModel):
@@ -237,11 +241,6 @@ class LinearSVR(RegressorMixin, LinearModel):
         """f(x) of each row."""
         check_is_fitted(self)
         return decision_values(self, X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def decision_values(model: LinearModel, X: Any) -> Array:

@@ -111,7 +111,7 @@ class Monitor:
         self._interrupt = interrupt or Interrupt()
         self._report = report
         self._begin = time.perf_counter()
-        self._next_look = 0.0
+        self._next_look = 16.0
         self._primal = (np.inf, np.zeros(0), 0.0)
         self._dual = (-np.inf, np.zeros(0))
         self._best: Certificate | None = None  # of that pair, where it is known

@@ -39,13 +39,15 @@ class DualCD:
             bias.anchor = start.b if free else 0.0
         order = np.arange(n, dtype=np.int32)
         sweep, random = _core.Sweep(n), _core.Random(start.seed)
-        trust = 1.0  # how far the sweep's estimate of the gap has proved right
+        trust = 2.0  # the sweep sums its gaps before each step, so it sees about twice the gap
 
         def now() -> float:
             return float(bias.anchor + bias.feature * w[d])
 
-        status = monitor.judge(w[:d], now(), beta, 0)
-        sweep.dual = monitor.dual
+        status = Status.RUNNING
+        if start.beta is not None:
+            status = monitor.judge(w[:d], now(), beta, 0)
+            sweep.dual = monitor.dual
         while status is Status.RUNNING:
             done = sweep.epochs
             epochs = monitor.iterations_left(done, 1 if free else 64)

@@ -1,0 +1,92 @@
+// What the stochastic solvers share: the epochs, the subgradient and the dual point.
+//
+// A solver is a Method: predict(rows, i), step(rows, batch, g, size), begin_epoch(),
+// forget_average() and `steps`. It moves by g_i = descent(i), minus a subgradient of
+// C_i loss(f(x_i)) in f.
+//
+// The dual point: at the optimum w = sum_i g_i x_i for some choice of subgradients, so beta_i is
+// the mean of g_i over the visits to row i. It lies in the box of losses.hpp because each g_i does.
+// The visits count from the last restart, at 1, 2, 4, 8, ... epochs: the recent half, free of the
+// first steps, whose size has nothing to do with the solution.
+#pragma once
+
+#include "clock.hpp"
+#include "losses.hpp"
+#include "sampler.hpp"
+
+namespace maxmargin {
+
+// On the boundary z = 0 the perceptron takes the far end of its box, else it would never leave
+// w = 0.
+MAXMARGIN_INLINE double descent(const Terms& terms, Size i, double z) {
+  const Term term = terms[i];
+  if (terms.loss.target_scale == 0.0 && z == 0.0) return term.lower + term.upper;
+  return term.argmax(term.target - z, term.curvature);
+}
+
+// Caller-owned; n_samples is 0 where the rows are not kept (a stream), and so no dual point.
+struct Window {
+  double* tally;  // for each row: sum of g_i, number of visits
+  Size n_samples;
+  Size horizon;             // the step after which the window starts afresh
+  Size mistakes = 0;        // non-zero g_i, of the whole run
+  Size epoch_mistakes = 0;  // of the present epoch
+
+  MAXMARGIN_INLINE bool restarts_at(Size step) {
+    if (step <= horizon) return false;
+    horizon *= 2;
+    std::fill(tally, tally + 2 * n_samples, 0.0);
+    return true;
+  }
+
+  MAXMARGIN_INLINE void visit(Size i, double g) {
+    epoch_mistakes += g != 0.0;
+    mistakes += g != 0.0;
+    if (n_samples == 0) return;
+    tally[2 * i] += g;
+    tally[2 * i + 1] += 1.0;
+  }
+};
+
+struct Budget {
+  Size max_epochs;
+  bool until_clean;  // an epoch without a mistake ends the run: a perceptron has nothing to add
+  Deadline deadline;
+};
+
+template <class Rows, class Method>
+MAXMARGIN_CLONES void descend(const Rows& rows, const Terms& terms, Method& method,
+                              Sampler& sampler, Window& window, Random& random, double* g,
+                              const Budget& budget) {
+  constexpr Size kAhead = 4;
+  constexpr Size kRowsPerClock = 256;
+  const Size end_epoch = sampler.epochs + budget.max_epochs;
+  Size since_clock = 0;
+  while (sampler.epochs < end_epoch) {
+    if (sampler.cursor == 0) {
+      sampler.draw(random);
+      window.epoch_mistakes = 0;
+      method.begin_epoch();
+    }
+    if (window.restarts_at(method.steps() + 1)) method.forget_average();
+    const Size begin = sampler.begin(sampler.cursor), end = sampler.begin(sampler.cursor + 1);
+    for (Size k = begin; k < end; ++k) {
+      if (k + 2 * kAhead < sampler.n_samples) rows.prefetch_offset(sampler.order[k + 2 * kAhead]);
+      if (k + kAhead < sampler.n_samples) rows.prefetch(sampler.order[k + kAhead]);
+      const Size i = sampler.order[k];
+      g[k - begin] = descent(terms, i, method.predict(rows, i));
+      window.visit(i, g[k - begin]);
+    }
+    method.step(rows, sampler.order + begin, g, end - begin);
+
+    sampler.advance();
+    if (sampler.cursor == 0 && budget.until_clean && window.epoch_mistakes == 0) return;
+    since_clock += end - begin;
+    if (since_clock >= kRowsPerClock) {
+      if (budget.deadline.passed()) return;
+      since_clock = 0;
+    }
+  }
+}
+
+}  // namespace maxmargin

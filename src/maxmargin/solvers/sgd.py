@@ -1,0 +1,215 @@
+"""Stochastic gradient descent: `core/sgd.hpp` takes the steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from maxmargin import _core
+from maxmargin.objective import Objective
+from maxmargin.problem import Problem
+from maxmargin.solution import Solution
+from maxmargin.solvers.base import Monitor, Start, typical_norm
+from maxmargin.solvers.schedules import (
+    SCHEDULES,
+    Constant,
+    Decay,
+    InverseSqrt,
+    InverseTime,
+    Schedule,
+)
+from maxmargin.solvers.stochastic import (
+    Descent,
+    Iterate,
+    checked,
+    curvature,
+    start_point,
+    stochastic_bias,
+)
+from maxmargin.validation import Array, check_choice
+
+Rule = Literal["plain", "momentum", "nesterov", "adagrad", "rmsprop", "adam"]
+
+#: Rows on which the length of the first step is tried out.
+_TRIAL_ROWS = 2**13
+
+
+@dataclass(frozen=True)
+class SGD:
+    """Stochastic (sub)gradient descent on P/S = λ/2 ‖w‖² + weighted mean loss, λ = 1/S = 1/Σ C_i.
+
+    The perceptron is the case without regulariser, with step 1: w moves only at mistakes, and the
+    solver stops after an epoch without any.
+
+    Parameters
+    ----------
+    schedule : Schedule or {"auto", "inverse_time", "decay", "constant", "inverse_sqrt"}
+        Step sizes (`schedules.py`). "auto": "decay", or what the rule is used with: "constant" for
+        AdaGrad and the perceptron, "inverse_sqrt" for RMSProp and Adam.
+    rule : {"plain", "momentum", "nesterov", "adagrad", "rmsprop", "adam"}
+        Plain steps cost O(stored values of the row). The other rules change every weight at every
+        step, so their mini-batches are larger by default.
+    batch_size : int or None
+        Rows a step. None: 1 for plain steps, 32 for the others.
+    averaging : bool
+        Return the mean of the points since the epoch count was last a power of two, not the last.
+    momentum : float
+        Share of the past in the direction of "momentum", "nesterov" and "adam".
+    """
+
+    schedule: Schedule | str = "auto"
+    rule: Rule = "plain"
+    batch_size: int | None = None
+    averaging: bool = True
+    momentum: float = 0.9
+
+    name = "sgd"
+
+    def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
+        """Choose the first step, if it was left open, and descend from the given start."""
+        schedule = self.steps(objective, monitor, start.seed)
+        descent, method = self._descent(objective, start.seed), self._method(objective, schedule)
+        if start.beta is not None:
+            method.set(*start_point(objective, start))
+        status = descent.run(method, monitor, start)
+        notes = {"steps": method.steps, "mistakes": descent.window.mistakes}
+        if schedule.step0 is not None:
+            notes["step0"] = schedule.step0
+        return monitor.finish(self.name, status, **notes)
+
+    def steps(self, objective: Objective, monitor: Monitor, seed: int) -> Schedule:
+        """The schedule; a first step that was left open is found by trial (Bottou, 2012).
+
+        One epoch on a sample of the rows, with longer and longer or shorter and shorter steps as
+        long as that helps. The start, 1/‖x‖² of a typical row, can about settle a row in one step.
+        """
+        adaptive = self.rule in ("adagrad", "rmsprop", "adam")
+        schedule = self.schedule
+        if not isinstance(schedule, Schedule):
+            check_choice("schedule", schedule, ("auto", *SCHEDULES))
+            kind = Constant if self.rule == "adagrad" else InverseSqrt if adaptive else Decay
+            if not objective.loss.regularized:
+                kind = Constant
+            schedule = (SCHEDULES[schedule] if schedule != "auto" else kind)()
+        if schedule.step0 is not None or isinstance(schedule, InverseTime):
+            return schedule
+        if not objective.loss.regularized:
+            return replace(schedule, step0=1.0)
+        trial = _sample(objective, seed)
+
+        def cost(step0: float) -> float:
+            return self._trial(trial, monitor, replace(schedule, step0=step0), seed)
+
+        step0 = 0.05 if adaptive else 1.0 / typical_norm(objective.problem) ** 2
+        step0 = _lowest(cost, step0, factor=4.0)
+        if not adaptive and not objective.loss.bounded:  # rows that the sample has missed
+            step0 = min(step0, float(objective.problem.cost.sum()) / curvature(objective))
+        return replace(schedule, step0=step0)
+
+    def _trial(self, trial: Objective, monitor: Monitor, schedule: Schedule, seed: int) -> float:
+        """P after one epoch."""
+        method = self._method(trial, schedule)
+        self._descent(trial, seed).descend(method, monitor, 1)
+        try:
+            return trial.primal(*checked(method.point()))
+        except FloatingPointError:
+            return math.inf
+
+    def _descent(self, objective: Objective, seed: int) -> Descent:
+        batch_size = self.batch_size or (1 if self.rule == "plain" else 32)
+        return Descent(objective, batch_size, seed)
+
+    def _method(self, objective: Objective, schedule: Schedule) -> _Plain | _Dense:
+        total = float(objective.problem.cost.sum())
+        lam = 1.0 / total if objective.loss.regularized else 0.0
+        per_row = objective.problem.n_samples / total
+        problem = _core.SgdProblem(lam, per_row, schedule.core(lam), stochastic_bias(objective))
+        averaging = self.averaging and objective.loss.regularized
+        if self.rule == "plain":
+            return _Plain(objective.problem.n_features, problem, averaging=averaging)
+        memory = np.zeros((5, objective.problem.n_features + 1))
+        decay = 0.9 if self.rule == "rmsprop" else 0.999
+        core = _core.DenseSgd(
+            memory, problem, getattr(_core.Update, self.rule), self.momentum, decay
+        )
+        return _Dense(memory, core, averaging=averaging)
+
+
+def _sample(objective: Objective, seed: int) -> Objective:
+    """The objective on some of the rows, their costs raised to stand for all."""
+    problem, size = objective.problem, _TRIAL_ROWS
+    n = problem.n_samples
+    if n <= size:
+        return objective
+    rows = np.sort(np.random.default_rng(seed).choice(n, size, replace=False))
+    sample = Problem(problem.X[rows], problem.y[rows], problem.cost[rows] * (n / size))
+    return replace(objective, problem=sample)
+
+
+def _lowest(cost: Callable[[float], float], start: float, factor: float) -> float:
+    """A local minimum of cost among start × factor^k; of near equals the smaller one.
+
+    The cost is that of a short run, and short steps are the better ones in the long run.
+    """
+    best, lowest = start, cost(start)
+    while (value := cost(best / factor)) <= 1.02 * lowest:
+        best, lowest = best / factor, min(value, lowest)
+    if best == start:
+        while (value := cost(best * factor)) < 0.98 * lowest:
+            best, lowest = best * factor, value
+    return best
+
+
+class _Plain:
+    """An iterate that costs O(stored values of the row) a step."""
+
+    def __init__(self, n_features: int, problem: _core.SgdProblem, *, averaging: bool) -> None:
+        self.averaging = averaging
+        self.iterate = Iterate(n_features)
+        self.core = _core.PlainSgd(self.iterate.core, problem)
+
+    @property
+    def steps(self) -> int:
+        return int(self.iterate.core.steps)
+
+    def set(self, w: Array, b: float) -> None:
+        self.iterate.set(w, b)
+        self.follow(b)
+
+    def point(self) -> tuple[Array, float]:
+        return self.iterate.average() if self.averaging else self.iterate.last()
+
+    def follow(self, b: float) -> None:
+        self.core.problem.bias.anchor = b
+
+
+class _Dense:
+    """An iterate with a memory of past gradients; the last entry is the weight of the bias."""
+
+    def __init__(self, memory: Array, core: _core.DenseSgd, *, averaging: bool) -> None:
+        self.memory, self.core, self.averaging = memory, core, averaging
+
+    @property
+    def steps(self) -> int:
+        return int(self.core.steps)
+
+    @property
+    def bias(self) -> _core.Bias:
+        return self.core.problem.bias
+
+    def set(self, w: Array, b: float) -> None:
+        self.memory[0, :-1] = w
+        self.bias.anchor = b
+
+    def point(self) -> tuple[Array, float]:
+        w = self.memory[1 if self.averaging and self.core.averaged else 0]
+        return w[:-1].copy(), float(self.bias.anchor + self.bias.feature * w[-1])
+
+    def follow(self, b: float) -> None:
+        """Move the anchor, and the bias weights so that b itself stays."""
+        self.memory[:2, -1] -= (b - self.bias.anchor) / self.bias.feature
+        self.bias.anchor = b

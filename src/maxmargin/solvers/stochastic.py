@@ -1,0 +1,152 @@
+"""What the stochastic solvers share: epochs, looks and the dual point of `core/stochastic.hpp`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from maxmargin import _core
+from maxmargin.certificate import Status
+from maxmargin.objective import Intercept, Objective
+from maxmargin.solvers.base import Monitor, Start, bias_of, typical_norm
+from maxmargin.validation import Array
+
+
+class Method(Protocol):
+    """A solver's point, and the rule of the core that moves it."""
+
+    core: Any
+
+    def point(self) -> tuple[Array, float]:
+        """(w, b) to be shown: an average, or the last one."""
+
+    def follow(self, b: float) -> None:
+        """Move the anchor of a free intercept to b."""
+
+
+class Iterate:
+    """w = scale · v, with the sum of its past mass · v − u (`core/iterate.hpp`)."""
+
+    def __init__(self, n_features: int) -> None:
+        self.v, self.u = np.zeros(n_features), np.zeros(n_features)
+        self.core = _core.Iterate(self.v, self.u)
+
+    def set(self, w: Array, b: float) -> None:
+        """Start from another point than 0."""
+        self.v[:] = w
+        self.core.b = b
+
+    def last(self) -> tuple[Array, float]:
+        """The point after the last step."""
+        return self.core.scale * self.v, self.core.b
+
+    def average(self) -> tuple[Array, float]:
+        """The average of the points that were recorded; the last one if none was."""
+        core = self.core
+        if core.total == 0.0:
+            return self.last()
+        return (core.mass * self.v - self.u) / core.total, core.b_sum / core.total
+
+
+class Descent:
+    """Epochs of a method on an objective, looked at after 1, 2, 3, 4, 6, 8, 12, … of them.
+
+    The looks fall where the window of the dual point is about to start afresh, or half full.
+    """
+
+    def __init__(
+        self, objective: Objective, batch_size: int, seed: int, *, uniform: bool = False
+    ) -> None:
+        n = objective.problem.n_samples
+        self.objective = objective
+        self.random = _core.Random(seed)
+        self.order = np.arange(n, dtype=np.int32)
+        self.sampler = _core.Sampler(self.order, batch_size, uniform)
+        self.tally = np.zeros((n, 2))
+        self.window = _core.Window(self.tally, self.sampler.n_batches)
+
+    def beta(self) -> Array:
+        """The dual point: the mean subgradient at the recent visits to each row."""
+        total, visits = self.tally.T
+        beta = np.divide(total, visits, out=np.zeros_like(total), where=visits > 0.0)
+        if self.objective.loss.bounded:  # a bound, met at every visit, is not missed by rounding
+            for bound in (self.objective.box.lower, self.objective.box.upper):
+                np.copyto(beta, bound, where=np.abs(beta - bound) <= 1e-12 * np.abs(bound))
+        return beta
+
+    def descend(self, method: Method, monitor: Monitor, epoch: int) -> Status:
+        """Go on to the end of that epoch, or to where the monitor or a perceptron stops."""
+        objective, sampler = self.objective, self.sampler
+        status, until_clean = Status.RUNNING, not objective.loss.regularized
+        while status is Status.RUNNING and sampler.epochs < epoch:
+            _core.descend(
+                objective.problem.rows, objective.terms, method.core, sampler, self.window,
+                self.random, monitor.iterations_left(sampler.epochs, epoch - sampler.epochs),
+                until_clean, monitor.seconds_left,
+            )  # fmt: skip
+            status = monitor.halted(sampler.epochs)
+            if until_clean and sampler.cursor == 0 and self.window.epoch_mistakes == 0:
+                break
+        return status
+
+    def run(self, method: Method, monitor: Monitor, start: Start) -> Status:
+        """Descend until the monitor is content."""
+        objective, looks, status = self.objective, _looks(), Status.RUNNING
+        if objective.loss.regularized:  # w = 0 costs a perceptron nothing, and is no answer
+            w, b = start_point(objective, start)
+            beta = self.beta() if start.beta is None else start.beta
+            status = monitor.judge(w, b, beta, 0)
+        while status is Status.RUNNING:
+            self.descend(method, monitor, next(looks))
+            w, b = checked(method.point())
+            status = monitor.judge(w, b, self.beta(), self.sampler.epochs)
+            if objective.intercept is Intercept.FREE:
+                method.follow(b)
+        return status
+
+
+def _looks() -> Iterator[int]:
+    yield 1
+    power = 2
+    while True:
+        yield power
+        yield power + power // 2
+        power *= 2
+
+
+def checked(point: tuple[Array, float]) -> tuple[Array, float]:
+    """Return the point, or say that the steps were too long."""
+    w, b = point
+    if not max(float(np.max(np.abs(w), initial=0.0)), abs(b)) < 1e100:
+        raise FloatingPointError(
+            "Stochastic gradient descent diverged: the steps are too long for these data."
+            " Standardise X (sklearn.preprocessing.StandardScaler) or give a smaller step0."
+        )
+    return point
+
+
+def stochastic_bias(objective: Objective) -> _core.Bias:
+    """The intercept as a feature that adds little to the length of a row, and so to the noise."""
+    return bias_of(objective, free_feature=0.25 * typical_norm(objective.problem))
+
+
+def curvature(objective: Objective) -> float:
+    """L/λ: the largest curvature of one row's term in units of the regulariser's, 0 if bounded.
+
+    A step along the gradient of a squared loss must not be longer than 1/L, else it grows.
+    """
+    if objective.loss.bounded:
+        return 0.0
+    problem, bias = objective.problem, stochastic_bias(objective)
+    squares = problem.squared_norms + bias.feature**2
+    return 2.0 * problem.n_samples * float((problem.cost * squares).max())
+
+
+def start_point(objective: Objective, start: Start) -> tuple[Array, float]:
+    """(w, b) of the given dual point, 0 if there is none."""
+    if start.beta is None:
+        return np.zeros(objective.problem.n_features), 0.0
+    w, b = objective.weights_of(objective.feasible(start.beta))
+    return w, start.b if objective.intercept is Intercept.FREE else b

@@ -1,0 +1,51 @@
+"""Dual coordinate descent in NumPy: the specification of core/dual_cd.hpp.
+
+    max over β in [lower, upper] of Σ target_i β_i − ε|β_i| − ½ curvature_i β_i² − ½‖Σ β_i x_i‖²
+
+One coordinate at a time this is a parabola, whose top is known in closed form (Hsieh et al. 2008,
+algorithm 1); rows that are surely at the right bound are set aside (algorithm 3).
+"""
+
+import numpy as np
+
+
+def sweep(objective, feature, anchor, state, random):
+    """One epoch over the rows still in play. `state` has beta, w (bias last), order, n_active,
+    threshold and dual; this adds violation and gap.
+    """
+    X, y, cost = objective.problem.X, objective.problem.y, objective.problem.cost
+    rows = np.c_[X, np.full(len(y), feature)]
+    epsilon = objective.loss.epsilon
+    lower, upper, curvature = objective.loss.box(y, cost)
+    beta, w, order = state.beta, state.w, state.order
+    random.shuffle(order, state.n_active)
+    state.violation = state.gap = 0.0
+    k = 0
+    while k < state.n_active:
+        i = order[k]
+        x, old = rows[i], beta[i]
+        z = x @ w + anchor
+        pull = y[i] - z - curvature[i] * old
+        up = pull - (epsilon if old >= 0 else -epsilon) if old < upper[i] else -np.inf
+        down = -pull - (epsilon if old <= 0 else -epsilon) if old > lower[i] else -np.inf
+        violation = max(up, down)
+        if violation < -state.threshold:  # set aside: the last active row takes its place
+            state.n_active -= 1
+            order[k], order[state.n_active] = order[state.n_active], order[k]
+            continue
+        k += 1
+        if violation <= 0:
+            continue
+        state.violation = max(state.violation, violation)
+        one = slice(i, i + 1)
+        value = objective.loss.value(y[one], cost[one], np.array([z]))[0]
+        conjugate = objective.loss.conjugate(y[one], cost[one], beta[one])[0]
+        state.gap += value + z * old - conjugate  # Fenchel-Young: what the row adds to P − D
+        top = y[i] - z + (x @ x) * old
+        top = np.sign(top) * max(0.0, abs(top) - epsilon) / (x @ x + curvature[i])
+        beta[i] = np.clip(top, lower[i], upper[i])
+        change = beta[i] - old
+        state.dual += objective.loss.conjugate(y[one], cost[one], beta[one])[0] - conjugate
+        state.dual -= change * (z + 0.5 * (x @ x) * change)
+        w += change * x
+    state.threshold = state.violation if state.violation > 0 else np.inf

@@ -1,0 +1,175 @@
+"""Primal, dual, intercept and feasibility against ten lines of NumPy."""
+
+from functools import cache
+
+import hypothesis.extra.numpy as hnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made import INTERCEPTS, LOSSES, REGULARIZED, STORAGES, TUBE, objective_of, store, weights_for
+from reference import objective as textbook
+
+from maxmargin import Intercept
+from maxmargin.losses import HINGE
+
+ALL_LOSSES = pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))
+REGULARIZED_LOSSES = pytest.mark.parametrize(
+    "loss", [LOSSES[name] for name in REGULARIZED], ids=REGULARIZED
+)
+ABSOLUTE_LOSSES = pytest.mark.parametrize("loss", [HINGE, TUBE], ids=["hinge", "tube"])
+ALL_INTERCEPTS = pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
+SEEDS = st.integers(0, 2**32 - 1)
+DUALS = hnp.arrays(np.float64, 60, elements=st.floats(-1e3, 1e3))
+
+
+@cache
+def make(loss, intercept, storage="dense"):
+    objective = objective_of(loss, intercept, C=1.7, scaling=2.5, weights=weights_for(60))
+    X = store(objective.problem.X, storage)
+    return objective_of(
+        loss, intercept, X=X, y=objective.problem.y, C=1.7, scaling=2.5, weights=weights_for(60)
+    )
+
+
+def some_point(seed=0, d=4):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=d), float(rng.normal())
+
+
+@ALL_LOSSES
+@ALL_INTERCEPTS
+@pytest.mark.parametrize("storage", STORAGES)
+def test_primal_equals_the_textbook(loss, intercept, storage):
+    objective = make(loss, intercept, storage)
+    w, b = some_point()
+    assert objective.primal(w, b) == pytest.approx(textbook.primal(objective, w, b), rel=1e-12)
+
+
+@ALL_LOSSES
+@ALL_INTERCEPTS
+@pytest.mark.parametrize("storage", STORAGES)
+def test_dual_equals_the_textbook(loss, intercept, storage):
+    objective = make(loss, intercept, storage)
+    beta = objective.feasible(np.random.default_rng(1).normal(size=60))
+    expected = textbook.dual(objective, beta)
+    assert objective.dual(beta) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@REGULARIZED_LOSSES
+@ALL_INTERCEPTS
+def test_weights_of_a_dual_point_are_its_combination(loss, intercept):
+    objective = make(loss, intercept)
+    beta = objective.feasible(np.random.default_rng(2).normal(size=60))
+    w, b = objective.weights_of(beta)
+    np.testing.assert_allclose(w, beta @ objective.problem.X, rtol=1e-12)
+    penalized = intercept is Intercept.PENALIZED
+    assert b == pytest.approx(2.5**2 * beta.sum() if penalized else 0.0, rel=1e-12)
+
+
+@ALL_INTERCEPTS
+def test_a_penalised_intercept_is_a_constant_feature(intercept):
+    objective = make(HINGE, intercept)
+    w, b = some_point()
+    square = w @ w + ((b / 2.5) ** 2 if intercept is Intercept.PENALIZED else 0.0)
+    assert objective.regularizer(w, b) == pytest.approx(square / 2, rel=1e-14)
+
+
+def test_the_perceptron_has_no_regularizer():
+    assert make(LOSSES["perceptron"], Intercept.FREE).regularizer(*some_point()) == 0.0
+
+
+@REGULARIZED_LOSSES
+@ALL_INTERCEPTS
+@given(beta=DUALS)
+def test_feasible_lies_in_the_box(loss, intercept, beta):
+    objective = make(loss, intercept)
+    beta = objective.feasible(beta)
+    assert (beta >= objective.box.lower).all()
+    assert (beta <= objective.box.upper).all()
+
+
+@REGULARIZED_LOSSES
+@given(beta=DUALS)
+def test_feasible_is_balanced_for_a_free_intercept(loss, beta):
+    objective = make(loss, Intercept.FREE)
+    size = np.abs(np.clip(beta, objective.box.lower, objective.box.upper)).sum()
+    assert abs(objective.feasible(beta).sum()) <= 1e-14 * size
+
+
+@REGULARIZED_LOSSES
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_a_dual_point_of_one_sign_balances_to_zero(loss, sign):
+    objective = make(loss, Intercept.FREE)
+    for seed in range(20):
+        beta = objective.feasible(sign * np.random.default_rng(seed).random(60))
+        np.testing.assert_allclose(beta, 0.0, atol=1e-13)
+
+
+@REGULARIZED_LOSSES
+@ALL_INTERCEPTS
+def test_feasible_leaves_a_feasible_point_alone(loss, intercept):
+    objective = make(loss, intercept)
+    once = objective.feasible(np.random.default_rng(3).normal(size=60))
+    np.testing.assert_allclose(objective.feasible(once), once, rtol=1e-13)
+
+
+def test_feasible_does_not_touch_its_argument():
+    objective = make(HINGE, Intercept.FREE)
+    beta = np.full(60, 100.0)
+    objective.feasible(beta)
+    np.testing.assert_array_equal(beta, 100.0)
+
+
+def test_balancing_spares_the_bounds_while_inner_entries_suffice():
+    X = np.eye(4)
+    y = np.array([1.0, 1.0, 1.0, -1.0])
+    objective = objective_of(HINGE, X=X, y=y)
+    beta = objective.feasible(np.array([1.0, 0.5, 0.25, -1.0]))
+    np.testing.assert_allclose(beta, [1.0, 0.0, 0.0, -1.0], atol=1e-15)
+
+
+def test_one_class_alone_balances_to_zero():
+    X, y = np.eye(3), np.ones(3)
+    beta = objective_of(HINGE, X=X, y=y).feasible(np.ones(3))
+    np.testing.assert_allclose(beta, 0.0, atol=1e-15)
+
+
+@ABSOLUTE_LOSSES
+@given(seed=SEEDS)
+def test_best_intercept_equals_a_search_of_all_breakpoints(loss, seed):
+    objective = make(loss, Intercept.FREE)
+    y, cost = objective.problem.y, objective.problem.cost
+    z = 2.0 * np.random.default_rng(seed).normal(size=60)
+    breakpoints = np.concatenate([y - z - loss.epsilon, y - z + loss.epsilon])
+
+    def value(b):
+        return loss.value(y, cost, z + b).sum()
+
+    best = min(map(value, breakpoints))
+    assert value(objective.best_intercept(z)) == pytest.approx(best, rel=1e-12, abs=1e-12)
+
+
+def test_best_intercept_is_the_middle_of_many():
+    objective = objective_of(HINGE, X=np.eye(2), y=np.array([1.0, -1.0]))
+    assert objective.best_intercept(np.array([3.0, -5.0])) == pytest.approx(1.0)
+
+
+def test_best_intercept_of_a_regression_is_the_median():
+    y = np.array([0.0, 1.0, 2.0, 10.0, 100.0])
+    objective = objective_of(LOSSES["epsilon_insensitive"], X=np.eye(5), y=y)
+    assert objective.best_intercept(np.zeros(5)) == pytest.approx(2.0)
+
+
+@ABSOLUTE_LOSSES
+def test_best_intercept_ignores_samples_of_cost_zero(loss):
+    objective = make(loss, Intercept.FREE)
+    z = objective.problem.predict(some_point()[0], 0.0)
+    live = objective.problem.cost > 0
+    smaller = objective_of(
+        loss,
+        X=objective.problem.X[live],
+        y=objective.problem.y[live],
+        weights=objective.problem.cost[live],
+    )
+    assert objective.best_intercept(z) == pytest.approx(smaller.best_intercept(z[live]))

@@ -1,0 +1,195 @@
+"""The passes over the rows equal NumPy's, whatever the storage; nothing is copied or trusted."""
+
+import numpy as np
+import pytest
+from made import DTYPES, STORAGES, csr, overlapping, store
+
+from maxmargin import Problem, _core
+
+ALL_STORAGES = pytest.mark.parametrize("storage", STORAGES)
+ALL_DTYPES = pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])
+
+
+def problem_of(X):
+    nothing = np.zeros(X.shape[0])
+    return Problem(X, nothing, nothing)
+
+
+def shapes():
+    """Lengths around the number of lanes, with empty rows among them."""
+    for n, d in [(1, 1), (3, 2), (7, 15), (9, 16), (5, 17), (4, 67)]:
+        X, _ = overlapping(max(n, 2), d, seed=d)
+        X = X[:n].copy()
+        X[n // 2] = 0.0
+        yield X
+
+
+SHAPES = pytest.mark.parametrize("X", [*shapes()], ids=lambda X: f"{X.shape[0]}x{X.shape[1]}")
+
+
+@SHAPES
+@ALL_STORAGES
+@ALL_DTYPES
+def test_predict_equals_numpy(X, storage, dtype):
+    w = np.linspace(-1.0, 1.0, X.shape[1])
+    z = problem_of(store(X, storage, dtype)).predict(w, 0.5)
+    np.testing.assert_allclose(z, X @ w + 0.5, rtol=1e-13, atol=1e-14)
+
+
+@SHAPES
+@ALL_STORAGES
+@ALL_DTYPES
+def test_combine_equals_numpy(X, storage, dtype):
+    beta = np.linspace(-1.0, 1.0, X.shape[0])
+    w = problem_of(store(X, storage, dtype)).combine(beta)
+    np.testing.assert_allclose(w, beta @ X, rtol=1e-13, atol=1e-14)
+
+
+@SHAPES
+@ALL_STORAGES
+@ALL_DTYPES
+def test_squared_norms_equal_numpy(X, storage, dtype):
+    norms = problem_of(store(X, storage, dtype)).squared_norms
+    np.testing.assert_allclose(norms, (X**2).sum(axis=1), rtol=1e-13)
+
+
+@ALL_STORAGES
+def test_float32_sums_are_accumulated_in_double(storage):
+    X = np.full((1, 20_001), 0.1, dtype=np.float32)
+    X[0, 0] = 1e8
+    z = problem_of(store(X, storage, np.float32)).predict(np.ones(20_001), -1e8)
+    np.testing.assert_allclose(z, 20_000 * float(np.float32(0.1)), rtol=1e-6)
+
+
+@ALL_STORAGES
+def test_no_features_leave_the_intercept(storage):
+    problem = problem_of(store(np.zeros((3, 0)), storage))
+    np.testing.assert_array_equal(problem.predict(np.zeros(0), 2.0), [2.0, 2.0, 2.0])
+    assert problem.combine(np.ones(3)).shape == (0,)
+    np.testing.assert_array_equal(problem.squared_norms, 0.0)
+
+
+@ALL_STORAGES
+def test_no_rows_give_empty_results(storage):
+    problem = problem_of(store(np.zeros((0, 3)), storage))
+    assert problem.blocks() == []
+    assert problem.predict(np.zeros(3), 1.0).shape == (0,)
+    np.testing.assert_array_equal(problem.combine(np.zeros(0)), np.zeros(3))
+
+
+def test_explicit_zeros_change_nothing():
+    X, _ = overlapping()
+    stored = csr(np.ones_like(X))
+    stored.data[:] = X.ravel()
+    assert stored.nnz == X.size
+    w = np.arange(4.0)
+    np.testing.assert_allclose(problem_of(stored).predict(w, 0.0), X @ w, rtol=1e-13)
+
+
+@ALL_STORAGES
+@ALL_DTYPES
+def test_the_input_is_not_copied(storage, dtype):
+    X = store(overlapping()[0], storage, dtype)
+    problem = problem_of(X)
+    assert problem.X is X
+    before = problem.predict(np.ones(4), 0.0)[0]
+    values = X if storage == "dense" else X.data
+    values *= 2  # the view reads the user's own memory
+    assert problem.predict(np.ones(4), 0.0)[0] == 2 * before
+
+
+def test_a_read_only_memory_map_is_read_in_place(tmp_path):
+    X, _ = overlapping()
+    X.tofile(tmp_path / "rows")
+    mapped = np.memmap(tmp_path / "rows", dtype=np.float64, mode="r", shape=X.shape)
+    problem = problem_of(mapped)
+    assert np.shares_memory(problem.X, mapped)
+    np.testing.assert_allclose(problem.predict(np.ones(4), 0.0), X.sum(axis=1), rtol=1e-13)
+
+
+def test_the_view_keeps_the_arrays_alive():
+    rows = _core.Rows(np.ones((1000, 100)))
+    junk = [np.zeros((1000, 100)) for _ in range(5)]
+    out = np.empty(1000)
+    rows.predict(np.ones(100), 0.0, 0, 1000, out)
+    assert len(junk) == 5
+    np.testing.assert_array_equal(out, 100.0)
+
+
+@ALL_STORAGES
+@pytest.mark.parametrize("values_per_call", [1, 7, 50, 10**9])
+def test_blocks_cover_every_row_once(storage, values_per_call):
+    problem = problem_of(store(overlapping()[0], storage))
+    blocks = problem.blocks(values_per_call)
+    rows = [i for begin, end in blocks for i in range(begin, end)]
+    assert rows == list(range(60))
+
+
+@ALL_STORAGES
+def test_a_pass_in_blocks_equals_one_pass(storage):
+    X = store(overlapping()[0], storage)
+    problem = problem_of(X)
+    w, out = np.arange(4.0), np.empty(60)
+    for begin, end in problem.blocks(values_per_call=10):
+        problem.rows.predict(w, 1.0, begin, end, out)
+    np.testing.assert_array_equal(out, problem.predict(w, 1.0))
+
+
+def test_n_stored_counts_what_is_stored():
+    X, _ = overlapping()
+    assert problem_of(X).n_stored == X.size
+    assert problem_of(csr(X)).n_stored == np.count_nonzero(X)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize(
+    ("columns", "offsets", "message"),
+    [
+        ([0, 3], [0, 1, 2], "column indices"),
+        ([0, -1], [0, 1, 2], "column indices"),
+        ([0, 1], [0, 2, 1], "offsets"),
+        ([0, 1], [1, 1, 2], "offsets"),
+        ([0, 1], [0, 1, 3], "offsets"),
+        ([0, 1], [0, -1, 2], "offsets"),
+        ([0, 1], [], "offsets"),
+        ([0], [0, 1, 1], "columns"),
+    ],
+)
+def test_unsound_csr_is_refused(columns, offsets, message, index):
+    with pytest.raises(ValueError, match=message):
+        _core.Rows(np.ones(2), np.array(columns, index), np.array(offsets, index), 3)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.ones((2, 3), dtype=np.int64),
+        np.ones((2, 3), dtype=np.float16),
+        np.asfortranarray(np.ones((2, 3))),
+        np.ones((2, 6))[:, ::2],
+        np.ones(3),
+    ],
+    ids=["int", "float16", "F-order", "strided", "1-D"],
+)
+def test_what_would_need_a_copy_is_refused_by_the_core(X):
+    with pytest.raises(TypeError):
+        _core.Rows(X)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end"), [(-1, 1), (0, 61), (5, 4)], ids=["before", "beyond", "backwards"]
+)
+def test_rows_out_of_range_are_refused(begin, end):
+    rows = problem_of(overlapping()[0]).rows
+    with pytest.raises(ValueError, match="row range"):
+        rows.predict(np.zeros(4), 0.0, begin, end, np.empty(60))
+
+
+def test_arrays_of_wrong_length_are_refused():
+    rows = problem_of(overlapping()[0]).rows
+    with pytest.raises(ValueError, match="w is shorter"):
+        rows.predict(np.zeros(3), 0.0, 0, 60, np.empty(60))
+    with pytest.raises(ValueError, match="out has length 59"):
+        rows.predict(np.zeros(4), 0.0, 0, 60, np.empty(59))
+    with pytest.raises(ValueError, match="beta has length 59"):
+        rows.combine(np.zeros(59), 0, 60, np.zeros(4))
