@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from made import (
     INTERCEPTS,
     LOSSES,
@@ -18,11 +19,10 @@ from made import (
     solve,
     weights_for,
 )
-from reference import objective as textbook
-
 from maxmargin import Certificate, Intercept, Status, certify
 from maxmargin.certificate import relative, total
 from maxmargin.losses import HINGE, SQUARED_HINGE
+from reference import objective as textbook
 
 REGULARIZED_LOSSES = pytest.mark.parametrize(
     "loss", [LOSSES[name] for name in REGULARIZED], ids=REGULARIZED
@@ -226,15 +226,14 @@ def test_a_dual_of_zero_proves_nothing_relative():
 
 
 def certificate_with(**values):
-    numbers = dict(
-        primal=1.0, dual=0.5, gap=0.5, relative_gap=1.0, kkt_violation=0.1, n_support_free=1,
-        n_support_bounded=2, margin=0.5, slack_sum=3.0, status=Status.OPTIMAL,
-    )  # fmt: skip
-    return Certificate(**(numbers | values))
+    numbers = {"primal": 1.0, "dual": 0.5, "gap": 0.5, "relative_gap": 1.0}
+    support = {"n_support_free": 1, "n_support_bounded": 2, "status": Status.OPTIMAL}
+    others = {"kkt_violation": 0.1, "margin": 0.5, "slack_sum": 3.0}
+    return Certificate(**(numbers | support | others | values))
 
 
 def test_print_ends_in_the_sentence():
-    certificate = certificate_with(primal=1.0, gap=8e-4, relative_gap=8e-4)
+    certificate = certificate_with(primal=1.0008, dual=1.0, gap=8e-4, relative_gap=8e-4)
     lines = str(certificate).splitlines()
     assert lines[-1] == "objective proven within 0.08 % of the optimum"
     assert len(lines) <= 10

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from made import LOSSES
-from reference import objective as textbook
 
+from made import LOSSES
 from maxmargin.losses import EPSILON_INSENSITIVE, SQUARED, regression_loss
+from reference import objective as textbook
 
 Z = np.linspace(-4.0, 4.0, 401)
 COST = 0.7

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made import INTERCEPTS, LOSSES, REGULARIZED, STORAGES, TUBE, objective_of, store, weights_for
-from reference import objective as textbook
 
+from made import INTERCEPTS, LOSSES, REGULARIZED, STORAGES, TUBE, objective_of, store, weights_for
 from maxmargin import Intercept
 from maxmargin.losses import HINGE
+from reference import objective as textbook
 
 ALL_LOSSES = pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))
 REGULARIZED_LOSSES = pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from made import DTYPES, STORAGES, csr, overlapping, store
 
+from made import DTYPES, STORAGES, csr, overlapping, store
 from maxmargin import Problem, _core
 
 ALL_STORAGES = pytest.mark.parametrize("storage", STORAGES)

@@ -89,11 +89,11 @@ void bind_state(nb::module_& m) {
           },
           "v"_a.noconvert(), "u"_a.noconvert(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
       .def_rw("scale", &Iterate::scale)
-      .def_ro("mass", &Iterate::mass)
-      .def_ro("total", &Iterate::total)
+      .def_rw("mass", &Iterate::mass)
+      .def_rw("total", &Iterate::total)
       .def_rw("b", &Iterate::b)
-      .def_ro("b_sum", &Iterate::b_sum)
-      .def_ro("steps", &Iterate::steps);
+      .def_rw("b_sum", &Iterate::b_sum)
+      .def_rw("steps", &Iterate::steps);
 }
 
 }  // namespace

@@ -41,7 +41,8 @@ class Certificate:
     gap : float
         P − D ≥ 0, summed from non-negative parts, so that rounding cannot turn it negative.
     relative_gap : float
-        gap / dual: the fitted objective exceeds the optimum by at most this fraction.
+        gap / dual: the fitted objective exceeds the optimum by at most this fraction. A gap below
+        1e-12 of the objective at w = 0 is compared with that, if the optimum is smaller still.
     kkt_violation : float
         Worst violation of the optimality conditions, in units of the margin.
     n_support_free, n_support_bounded : int
@@ -75,6 +76,8 @@ class Certificate:
             return "objective proven optimal"
         if not math.isfinite(self.relative_gap):
             return f"nothing proven yet but an objective within {self.gap:.3g} of the optimum"
+        if self.relative_gap * self.dual < 0.999 * self.gap:
+            return f"objective proven within {self.gap:.2g} of the optimum, which is nearly 0"
         return f"objective proven within {100 * self.relative_gap:.2g} % of the optimum"
 
     def __str__(self) -> str:
@@ -100,12 +103,13 @@ def total(certificates: Sequence[Certificate]) -> Certificate:
     if len(certificates) == 1:
         return certificates[0]
     gap, dual = sum(c.gap for c in certificates), sum(c.dual for c in certificates)
+    proven = max(c.relative_gap for c in certificates)
     unsolved = [c.status for c in certificates if c.status is not Status.OPTIMAL]
     return Certificate(
         primal=sum(c.primal for c in certificates),
         dual=dual,
         gap=gap,
-        relative_gap=relative(gap, dual),
+        relative_gap=min(relative(gap, dual), proven),
         kkt_violation=max(c.kkt_violation for c in certificates),
         n_support_free=sum(c.n_support_free for c in certificates),
         n_support_bounded=sum(c.n_support_bounded for c in certificates),
@@ -115,11 +119,12 @@ def total(certificates: Sequence[Certificate]) -> Certificate:
     )
 
 
-def relative(gap: float, dual: float) -> float:
-    """gap / dual, the bound on (P − P*) / P*; infinite while the dual proves nothing."""
+def relative(gap: float, dual: float, negligible: float = 0.0) -> float:
+    """gap / dual, the bound on (P − P*) / P*; a gap that is negligible is compared with that."""
+    scale = max(dual, negligible) if gap <= negligible else dual
     if gap == 0.0:
         return 0.0
-    return gap / dual if dual > 0.0 else math.inf
+    return gap / scale if scale > 0.0 else math.inf
 
 
 def certify(objective: Objective, w: Array, b: float, beta: Array) -> Certificate:
@@ -147,7 +152,7 @@ def certify(objective: Objective, w: Array, b: float, beta: Array) -> Certificat
         primal=primal,
         dual=dual,
         gap=gap,
-        relative_gap=relative(gap, dual),
+        relative_gap=relative(gap, dual, objective.negligible),
         kkt_violation=_kkt_violation(objective, z, beta),
         n_support_free=int(np.count_nonzero((beta != 0.0) & ~at_bound)),
         n_support_bounded=int(np.count_nonzero((beta != 0.0) & at_bound)),

@@ -52,6 +52,21 @@ class Objective:
         """Where the dual variables may lie."""
         return self.loss.box(self.problem.y, self.problem.cost)
 
+    @cached_property
+    def negligible(self) -> float:
+        """A value of the objective that counts as zero: 1e-12 of P(0, 0)."""
+        y, cost = self.problem.y, self.problem.cost
+        return 1e-12 * float(self.loss.value(y, cost, np.zeros_like(y)).sum())
+
+    @cached_property
+    def unit(self) -> float:
+        """The scale of f: 1 for margins, the spread of the targets in regression."""
+        if self.loss.one_sided:
+            return 1.0
+        y, cost = self.problem.y, self.problem.cost
+        spread = np.average(np.abs(y - np.average(y, weights=cost)), weights=cost)
+        return float(spread) or 1.0
+
     def regularizer(self, w: Array, b: float) -> float:
         """½‖w‖², and the intercept's share if it is penalised."""
         if not self.loss.regularized:
@@ -113,11 +128,11 @@ class Objective:
         The entries inside their box give way first, so that those at a bound stay there.
         """
         excess = float(beta.sum())
+        if excess == 0.0:
+            return beta
         heavier = beta > 0.0 if excess > 0.0 else beta < 0.0
         inside = heavier & (beta != self.box.lower) & (beta != self.box.upper)
-        for entries in (inside, heavier):
-            total = float(beta.sum(where=entries))
-            if abs(total) >= abs(excess) > 0.0:
-                np.multiply(beta, 1.0 - excess / total, out=beta, where=entries)
-                break
-        return beta
+        enough = abs(float(beta.sum(where=inside))) >= abs(excess)
+        entries = inside if enough else heavier
+        remaining = max(0.0, 1.0 - excess / float(beta.sum(where=entries)))
+        return np.multiply(beta, remaining, out=beta, where=entries)

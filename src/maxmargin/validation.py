@@ -50,6 +50,28 @@ def check_positive(name: str, value: object, *, advice: str) -> float:
     return float(value)
 
 
+def check_count(name: str, value: object, *, advice: str) -> int:
+    """Return the whole number of at least 1, or say what would do."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}. {advice}")
+    return int(value)
+
+
+def check_magnitudes(squared_norms: Array, y: Array, cost: Array) -> None:
+    """Refuse numbers whose products would leave the range of double precision."""
+    limit = 1e200
+    with np.errstate(over="ignore"):
+        total = cost.sum()
+        largest = np.max(squared_norms) * np.square(np.maximum(total, 1.0))
+        target = np.square(np.max(np.abs(y))) * np.maximum(total, 1.0)
+    if not (largest < limit and target < limit):
+        raise ValueError(
+            f"X has rows of squared length {np.max(squared_norms):.1e}, y reaches"
+            f" {np.max(np.abs(y)):.1e} and the costs C_i sum to {total:.1e}: their products"
+            " overflow. Scale X and y (sklearn.preprocessing.StandardScaler) or lower C."
+        )
+
+
 def check_choice(name: str, value: object, choices: Mapping[str, Any] | tuple[str, ...]) -> str:
     """Return the word, or list the words that would do."""
     if not isinstance(value, str) or value not in choices:
@@ -95,6 +117,11 @@ def class_costs(cost: Array, class_weight: Any, classes: NDArray[Any], y: NDArra
         return cost
     counted = cost / cost.max()
     weights = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=counted)
+    if not (np.isfinite(weights).all() and (weights >= 0.0).all() and weights.any()):
+        raise ValueError(
+            "class_weight must give every class a finite weight, 0 or larger, and one a positive"
+            f" one, got {class_weight!r}."
+        )
     return cost * weights[np.searchsorted(classes, y)]
 
 

@@ -51,7 +51,7 @@ def dual(objective, beta):
 
 
 def optimum(objective):
-    """(w, b, bound below P*) from Clarabel: min over w, b, ξ of the primal as a quadratic program."""
+    """(w, b, lower bound of P*) from Clarabel: the primal as a quadratic program in w, b, ξ."""
     X, y, cost = dense(objective), objective.problem.y, objective.problem.cost
     epsilon, squared = objective.loss.epsilon, objective.loss.name.startswith("squared")
     n, d = X.shape

@@ -6,6 +6,7 @@ Draw a row, step 1/(λt) along the subgradient λw − v_t; return an average of
 """
 
 import numpy as np
+
 from reference.random import Random
 
 
@@ -29,7 +30,7 @@ def epochs(n, batch_size, random, uniform=False):
         yield [order[j * n // m : (j + 1) * n // m] for j in range(m)]
 
 
-def pegasos(objective, n_epochs, seed, batch_size=1, uniform=False, radius=np.inf,
+def pegasos(objective, n_epochs, seed, *, batch_size=1, uniform=False, radius=np.inf,
             averaging="suffix", feature=0.0, anchor=0.0, offset=0.0):  # fmt: skip
     """Return w (bias weight last), its average and the dual point."""
     X, y, cost = objective.problem.X, objective.problem.y, objective.problem.cost

@@ -5,11 +5,12 @@ Without the regulariser, and with the perceptron's loss, this is the perceptron.
 """
 
 import numpy as np
+
 from reference.pegasos import epochs, minus_slope
 from reference.random import Random
 
 
-def sgd(objective, n_epochs, seed, step, rule="plain", batch_size=1, momentum=0.9,
+def sgd(objective, n_epochs, seed, step, *, rule="plain", batch_size=1, momentum=0.9,
         feature=0.0, anchor=0.0):  # fmt: skip
     """Return w (bias weight last), its average, the dual point and the number of mistakes."""
     X, y, cost = objective.problem.X, objective.problem.y, objective.problem.cost

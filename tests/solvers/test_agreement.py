@@ -4,6 +4,8 @@ from functools import cache
 
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
+
 from made import (
     DTYPES,
     INTERCEPTS,
@@ -19,12 +21,10 @@ from made import (
     store,
     weights_for,
 )
-from reference import objective as textbook
-from sklearn import svm
-from sklearn.linear_model import Ridge
-
 from maxmargin import Intercept, Status
 from maxmargin.losses import HINGE, SQUARED_HINGE
+from reference import objective as textbook
+from sklearn import svm
 
 EXACT = pytest.mark.parametrize("solver", ["newton", "dual_cd"])
 REGULARIZED_LOSSES = pytest.mark.parametrize(
@@ -146,9 +146,7 @@ def test_odd_shapes_are_solved(solver, shape, loss, intercept):
     certificate = solve(objective, solver, 1e-6, max_iter=3000).certificate
     w, b, _ = textbook.optimum(objective)
     assert certificate.status is Status.OPTIMAL
-    assert certificate.primal == pytest.approx(
-        textbook.primal(objective, w, b), rel=1e-5, abs=1e-9
-    )
+    assert certificate.primal == pytest.approx(textbook.primal(objective, w, b), rel=1e-5, abs=1e-9)
 
 
 # ---- scikit-learn, where it solves the same problem

@@ -5,14 +5,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
 from made import DTYPES, INTERCEPTS, LOSSES, REGULARIZED, STORAGES, objective_of, store, weights_for
 from made import solve as solve_by
-from reference import dual_cd as twin
-from reference.random import Random
-
 from maxmargin import Intercept, Problem, _core
 from maxmargin.losses import HINGE
 from maxmargin.solvers import DualCD, Monitor, Start, Stopping
+from reference import dual_cd as twin
+from reference.random import Random
 
 REGULARIZED_LOSSES = pytest.mark.parametrize(
     "loss", [LOSSES[name] for name in REGULARIZED], ids=REGULARIZED

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from made import DTYPES, INTERCEPTS, LOSSES, REGULARIZED, STORAGES, objective_of, store, weights_for
-from made import solve as solve_by
-from reference.newton import Proximal
 from scipy.linalg import cython_blas
 
+from made import DTYPES, INTERCEPTS, LOSSES, REGULARIZED, STORAGES, objective_of, store, weights_for
+from made import solve as solve_by
 from maxmargin import Intercept, Problem, _core
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.solvers import Monitor, Newton, Start, Stopping
+from reference.newton import Proximal
 
 REGULARIZED_LOSSES = pytest.mark.parametrize(
     "loss", [LOSSES[name] for name in REGULARIZED], ids=REGULARIZED
@@ -172,9 +172,7 @@ def test_line_search_ends_where_the_slope_vanishes(loss, factor):
     w = some_weights()
     gradient = twin.gradient(w)
     direction = -factor * gradient
-    s = core.line_search(
-        twin.z(w), twin.X @ direction, w, gradient, direction, precision=1e-3
-    )
+    s = core.line_search(twin.z(w), twin.X @ direction, w, gradient, direction, precision=1e-3)
     slope = twin.gradient(w + s * direction) @ direction
     assert abs(slope) <= 1.001e-3 * abs(gradient @ direction)
 
@@ -198,15 +196,16 @@ def test_a_start_at_the_optimum_needs_few_steps():
 @REGULARIZED_LOSSES
 def test_samples_of_the_rows_lead_to_the_same_optimum(loss):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(9000, 3))
-    y = X[:, 0] + 0.5 + rng.normal(size=9000)
+    X = rng.normal(size=(18_000, 3))
+    y = X[:, 0] + 0.5 + rng.normal(size=18_000)
     y = np.sign(y) if loss.one_sided else y
     objective = objective_of(loss, X=X, y=y)
-    assert Newton()._sample_sizes(9000, 3) == [2250]
+    assert Newton()._sample_sizes(18_000, 3) == [2250]
     sampled = solve_by(objective, tol=1e-6)
     whole = Newton(growth=10_000).solve(objective, Monitor(objective, Stopping(1e-6)), Start())
     worst = max(sampled.certificate.gap, whole.certificate.gap)
-    assert abs(sampled.certificate.primal - whole.certificate.primal) <= worst
+    difference = abs(sampled.certificate.primal - whole.certificate.primal)
+    assert difference <= worst + 1e-14 * whole.certificate.primal
 
 
 def test_a_subset_beyond_the_rows_is_refused():

@@ -2,18 +2,16 @@
 
 import numpy as np
 import pytest
-from reference.random import Random
 
 from maxmargin import _core
+from reference.random import Random
 
 
 @pytest.mark.parametrize("seed", [0, 1, 12345, 2**64 - 1])
 def test_draws_equal_the_reference(seed):
     core, reference = _core.Random(seed), Random(seed)
     for bound in (1, 2, 3, 10, 1000, 2**31):
-        assert [core.below(bound) for _ in range(20)] == [
-            reference.below(bound) for _ in range(20)
-        ]
+        assert [core.below(bound) for _ in range(20)] == [reference.below(bound) for _ in range(20)]
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 17])

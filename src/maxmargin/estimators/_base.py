@@ -27,6 +27,8 @@ from maxmargin.validation import (
     Matrix,
     canonical_rows,
     check_choice,
+    check_count,
+    check_magnitudes,
     check_positive,
     scale_advice,
 )
@@ -58,17 +60,15 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         return Intercept.PENALIZED if self.penalized_intercept else Intercept.FREE
 
     def _stopping(self) -> Stopping:
-        if self.max_iter is not None and self.max_iter < 1:
-            raise ValueError(
-                f"max_iter must be at least 1, or None for no limit, got {self.max_iter!r}."
-            )
+        if self.max_iter is not None:
+            check_count("max_iter", self.max_iter, advice="None means no limit.")
         if self.max_time is not None:
             check_positive("max_time", self.max_time, advice="None means no limit.")
         tol = check_positive("tol", self.tol, advice="It is the relative gap to prove.")
         return Stopping(tol, self.max_iter, self.max_time)
 
     def _solver(self, objective: Objective) -> Solver:
-        if not isinstance(self.solver, str):
+        if hasattr(self.solver, "solve"):
             return self.solver
         name = check_choice("solver", self.solver, ("auto", *SOLVERS))
         return choose(objective) if name == "auto" else SOLVERS[name]()
@@ -90,6 +90,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
 
             def solve(task: int) -> Solution:
                 problem = Problem(X, targets[task], costs[task])
+                check_magnitudes(problem.squared_norms, problem.y, problem.cost)
                 objective = Objective(problem, loss, self._intercept(), scaling)
                 report = self._reporter(context, task, len(targets))
                 monitor = Monitor(objective, stopping, interrupt, report)
@@ -157,7 +158,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
             if self.verbose:
                 sys.stderr.write(
                     f"{label}{record.time:8.2f} s  iteration {record.epoch:5d}"
-                    f"  primal {record.primal:.8g}  dual {record.dual:.8g}  gap {record.gap:.3g}\\n"
+                    f"  primal {record.primal:.8g}  dual {record.dual:.8g}  gap {record.gap:.3g}\n"
                 )
             if not callbacks:
                 return False
@@ -190,5 +191,5 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
             f" {certificate.sentence()}, and tol={self.tol:g} was asked for."
             f" {limit}, or accept the model as it is.{scale_advice(X)}",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,  # fit's caller, past scikit-learn's decorator
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -227,7 +228,7 @@ class LinearSVR(RegressorMixin, LinearModel):
         """Fit to the rows of X with targets y; `sample_weight` multiplies C."""
         X, y = self._check_X(X, y, y_numeric=True)
         name = check_choice("loss", self.loss, REGRESSION)
-        if not 0.0 <= self.epsilon < np.inf:
+        if not isinstance(self.epsilon, numbers.Real) or not 0.0 <= self.epsilon < np.inf:
             raise ValueError(
                 f"epsilon must be a finite number, 0 or larger, got {self.epsilon!r}."
             )

@@ -6,15 +6,21 @@ from maxmargin.solvers.auto import choose
 from maxmargin.solvers.base import Monitor, Solver, Start, Stopping, interruptible
 from maxmargin.solvers.dual_cd import DualCD
 from maxmargin.solvers.newton import Newton
+from maxmargin.solvers.pegasos import Pegasos
+from maxmargin.solvers.sgd import SGD
 
 #: The solvers by name, with their default settings.
-SOLVERS: dict[str, type[Solver]] = {solver.name: solver for solver in (DualCD, Newton)}
+SOLVERS: dict[str, type[Solver]] = {
+    solver.name: solver for solver in (DualCD, Newton, Pegasos, SGD)
+}
 
 __all__ = [
+    "SGD",
     "SOLVERS",
     "DualCD",
     "Monitor",
     "Newton",
+    "Pegasos",
     "Solver",
     "Start",
     "Stopping",

@@ -173,16 +173,18 @@ class Monitor:
         self._best = certificate if better_primal and better_dual else None
         self._n_iter, self._next_look = n_iter, 1.5 * n_iter + 8
         primal, dual = self._primal[0], self._dual[0]
-        if self._best is None and relative(primal - dual, dual) <= self.tol:
+        if self._best is None and self._relative(primal - dual) <= self.tol:
             self._best = self._certify_best()
         gap = self._best.gap if self._best else primal - dual
         record = Record(self.seconds, n_iter, primal, dual, gap)
         self.history.append(record)
+        stop = self._report is not None and self._report(record, *self._primal[1:])
         if self._best and self._best.relative_gap <= self.tol:
             return Status.OPTIMAL
-        if self._report is not None and self._report(record, self._primal[1], self._primal[2]):
-            return Status.INTERRUPTED
-        return self.halted(n_iter)
+        return Status.INTERRUPTED if stop else self.halted(n_iter)
+
+    def _relative(self, gap: float) -> float:
+        return relative(gap, self._dual[0], self.objective.negligible)
 
     def _certify_best(self) -> Certificate:
         return certify(self.objective, self._primal[1], self._primal[2], self._dual[1])
@@ -203,23 +205,25 @@ class Monitor:
         )
 
 
-def bias_of(objective: Objective, free_feature: float) -> _core.Bias:
+def bias_of(objective: Objective, reach: float) -> _core.Bias:
     """The intercept as the core has it: a feature of constant value, and an anchor.
 
     A free intercept is solved for by proximal steps: b is penalised by its distance to the anchor,
-    and the anchor follows. `free_feature`² is the length of such a step.
+    and the anchor follows. The steps are long enough for b to cross the scale of f within one even
+    if the features are tiny, and `reach` times longer.
     """
-    feature = {
-        Intercept.NONE: 0.0,
-        Intercept.FREE: free_feature,
-        Intercept.PENALIZED: objective.intercept_scaling,
-    }[objective.intercept]
-    return _core.Bias(feature, 0.0)
+    if objective.intercept is Intercept.NONE:
+        return _core.Bias(0.0, 0.0)
+    if objective.intercept is Intercept.PENALIZED:
+        return _core.Bias(objective.intercept_scaling, 0.0)
+    problem = objective.problem
+    crossing = math.sqrt(objective.unit / float(problem.cost.sum()))
+    return _core.Bias(reach * max(typical_norm(problem), crossing), 0.0)
 
 
 def typical_norm(problem: Problem) -> float:
     """Root mean square ‖x_i‖, weighted by cost, so that a weight counts like a repetition."""
-    return max(math.sqrt(np.average(problem.squared_norms, weights=problem.cost)), 1e-150)
+    return math.sqrt(np.average(problem.squared_norms, weights=problem.cost))
 
 
 def require(objective: Objective, solver: str, *, regularized: bool) -> None:

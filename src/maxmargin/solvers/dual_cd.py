@@ -11,7 +11,7 @@ from maxmargin import _core
 from maxmargin.certificate import Status
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Solution
-from maxmargin.solvers.base import Monitor, Start, bias_of, require, typical_norm
+from maxmargin.solvers.base import Monitor, Start, bias_of, require
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class DualCD:
         problem = objective.problem
         n, d = problem.n_samples, problem.n_features
         norms = problem.squared_norms
-        bias = bias_of(objective, free_feature=typical_norm(problem))
+        bias = bias_of(objective, reach=1.0)
         free = objective.intercept is Intercept.FREE
         beta, w = np.zeros(n), np.zeros(d + 1)
         if start.beta is not None:

@@ -12,7 +12,7 @@ from maxmargin import _core
 from maxmargin.certificate import Status
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Solution
-from maxmargin.solvers.base import Monitor, Start, bias_of, require, typical_norm
+from maxmargin.solvers.base import Monitor, Start, bias_of, require
 from maxmargin.validation import Array
 
 Subset = NDArray[np.int32]
@@ -63,8 +63,8 @@ class Newton:
                 f"solver='newton' keeps matrices of n_features², {8e-9 * d * d:.0f} GB each for the"
                 f" {d} features of X, and takes at most {MAX_FEATURES}. Use solver='dual_cd'."
             )
-        bias = bias_of(objective, free_feature=30.0 * typical_norm(problem))
-        unit = _unit(objective)
+        bias = bias_of(objective, reach=30.0)
+        unit = objective.unit
         w, softness, n_iter = np.zeros(d + 1), self.softness * unit, 0
         if start.beta is None:
             rng = np.random.default_rng(start.seed)
@@ -89,14 +89,6 @@ class Newton:
             sizes.append(size)
             size //= self.growth
         return sizes[::-1]
-
-
-def _unit(objective: Objective) -> float:
-    """The scale of z: 1 for margins, the spread of the targets in regression."""
-    if objective.loss.one_sided:
-        return 1.0
-    y, cost = objective.problem.y, objective.problem.cost
-    return max(float(np.average(np.abs(y - np.average(y, weights=cost)), weights=cost)), 1e-300)
 
 
 class _Level:
@@ -136,7 +128,7 @@ class _Level:
         # The middle of the box: right to first order for the rows at the kink, whoever they are.
         side = y if objective.loss.one_sided else np.sign(y - self.z)
         self.centre = centre if centre is not None else 0.5 * cost * side
-        if softness >= 2.0 * _unit(objective):
+        if softness >= 2.0 * objective.unit:
             self.centre = np.zeros(m)
 
     def predict(self) -> None:
@@ -172,8 +164,7 @@ class _Level:
     def refresh_hessian(self) -> None:
         """I + Σ over the sloped rows of x x' / stiffness, from the rows that changed piece."""
         if self.n_leaving > self.n_sloped:  # fewer rows to add anew than to take away
-            self.gram[:] = 0.0
-            self.flags &= _SLOPED
+            self.forget_gram()
         for begin in range(0, len(self.z), self.step_gram):
             end = min(begin + self.step_gram, len(self.z))
             _core.newton_gram(
@@ -188,16 +179,29 @@ class _Level:
         """The intercept."""
         return float(self.bias.anchor + self.bias.feature * self.w[-1])
 
+    def forget_gram(self) -> None:
+        """Start the Gram matrix anew."""
+        self.gram[:] = 0.0
+        self.flags &= _SLOPED
+
     @property
     def stiffness(self) -> float:
         """−dβ/dz of a sloped row, in units of its cost."""
         return 1.0 / self.softness if self.objective.loss.bounded else 2.0
 
+    def direction(self) -> Array:
+        """−hessian⁻¹ gradient, by Cholesky; damped where rounding has spoilt the matrix."""
+        self.refresh_hessian()
+        _, solution, failed = lapack.dposv(self.hessian, self.gradient, lower=0)
+        if failed:
+            self.forget_gram()  # taking away an outlying row leaves its rounding errors behind
+            self.refresh_hessian()
+            solution = _damped_solve(self.hessian, self.gradient)
+        return -np.asarray(solution)
+
     def step(self) -> None:
         """One Newton step of exact length."""
-        self.refresh_hessian()
-        direction = _solve(self.hessian, self.gradient)
-        np.negative(direction, out=direction)
+        direction = self.direction()
         self._predict(direction, self.dz)
         length = _core.exact_line_search(
             self.terms, self.centre, self.softness, self.z, self.dz,
@@ -251,19 +255,13 @@ class _Level:
             n_iter += 1
 
 
-def _solve(hessian: Array, gradient: Array) -> Array:
-    """hessian⁻¹ gradient, by Cholesky; scaled to a unit diagonal and damped where that fails."""
-    _, solution, failed = lapack.dposv(hessian, gradient, lower=0)
-    if not failed:
-        return np.asarray(solution)
+def _damped_solve(hessian: Array, gradient: Array) -> Array:
+    """hessian⁻¹ gradient, scaled to a unit diagonal, with the least ridge that factorises."""
     scale = 1.0 / np.sqrt(hessian.diagonal())
     scaled = hessian * scale * scale[:, None]
-    for ridge in (1e-14, 1e-11, 1e-8, 1e-5):
+    for ridge in 10.0 ** np.arange(-15, 1):
         np.fill_diagonal(scaled, 1.0 + ridge)
         _, solution, failed = lapack.dposv(scaled, gradient * scale, lower=0)
         if not failed:
-            return np.asarray(solution) * scale
-    raise FloatingPointError(
-        "The Newton system could not be factorised: the features differ too much in scale."
-        " Standardise X (sklearn.preprocessing.StandardScaler) or use solver='dual_cd'."
-    )
+            break
+    return np.asarray(solution) * scale

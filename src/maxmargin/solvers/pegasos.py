@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from maxmargin.solvers.stochastic import (
     start_point,
     stochastic_bias,
 )
-from maxmargin.validation import Array, Matrix
+from maxmargin.validation import Array, Matrix, check_choice
 
 
 @dataclass(frozen=True)
@@ -46,12 +45,16 @@ class Pegasos:
         a power of two, or the mean with the weights t.
     """
 
-    sampling: Literal["shuffle", "uniform"] = "shuffle"
+    sampling: str = "shuffle"
     batch_size: int = 1
     projection: bool = False
-    averaging: Literal["none", "uniform", "suffix", "weighted"] = "suffix"
+    averaging: str = "suffix"
 
     name = "pegasos"
+
+    def __post_init__(self) -> None:
+        check_choice("sampling", self.sampling, ("shuffle", "uniform"))
+        check_choice("averaging", self.averaging, ("none", "uniform", "suffix", "weighted"))
 
     def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
         """Descend; a given start counts as one epoch already made."""
@@ -96,7 +99,7 @@ class Pegasos:
             "weighted": 5.0,
             "suffix": (2.0 - 2.5 * math.log1p(-recent)) / recent if 0 < recent < 1 else 0.5 * log,
         }[self.averaging]
-        problem, bias = objective.problem, bias_of(objective, free_feature=0.0)
+        problem, bias = objective.problem, bias_of(objective, reach=0.0)
         norms = np.sqrt(problem.squared_norms + bias.feature**2)
         # S G = 2 max n C_i ‖x_i‖ with S = 1/λ = Σ C_i, which also turns P/S into P.
         longest = 2.0 * problem.n_samples * float((problem.cost * norms).max())
@@ -126,7 +129,7 @@ class PegasosMethod:
         )
 
     def point(self) -> tuple[Array, float]:
-        """The average that the settings ask for."""
+        """Return the average that the settings ask for."""
         return self.iterate.average()
 
     def follow(self, b: float) -> None:
@@ -153,7 +156,7 @@ class PegasosStream:
         Of the order within the batches.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - an Objective without its rows
         self,
         n_features: int,
         lam: float,
@@ -167,10 +170,10 @@ class PegasosStream:
         self.lam, self.settings = lam, settings or Pegasos()
         self.loss, self.intercept, self.intercept_scaling = loss, intercept, intercept_scaling
         self.iterate = Iterate(n_features)
-        self.random = _core.Random(seed)
-        self.offset = 0.0
-        self.bias: _core.Bias | None = None  # chosen from the first batch, like the window
-        self.window: _core.Window | None = None
+        self.seed, self.n_batches = seed, 0
+        self.offset = self.anchor = 0.0
+        self.feature = math.nan  # of the bias, chosen from the first batch
+        self.horizon = 0
 
     @property
     def t(self) -> int:
@@ -182,7 +185,7 @@ class PegasosStream:
         return checked(self.iterate.average())
 
     def objective(self, X: Matrix, y: Array, weight: Array | None = None) -> Objective:
-        """The objective of one batch: C_i = weight / (λ n)."""
+        """Return the objective of one batch: C_i = weight / (λ n)."""
         n = X.shape[0]
         cost = np.full(n, 1.0 / (self.lam * n)) if weight is None else weight / (self.lam * n)
         return Objective(Problem(X, y, cost), self.loss, self.intercept, self.intercept_scaling)
@@ -190,17 +193,26 @@ class PegasosStream:
     def step(self, X: Matrix, y: Array, weight: Array | None = None) -> None:
         """One pass over a batch; X, y and the weights as for a Problem."""
         objective = self.objective(X, y, weight)
-        order = np.arange(X.shape[0], dtype=np.int32)
-        sampler = _core.Sampler(order, self.settings.batch_size, self.settings.sampling == "uniform")
-        if self.bias is None or self.window is None:
-            self.bias = stochastic_bias(objective)
-            self.window = _core.Window(np.zeros((0, 2)), sampler.n_batches)
+        order, uniform = np.arange(X.shape[0], dtype=np.int32), self.settings.sampling == "uniform"
+        sampler = _core.Sampler(order, self.settings.batch_size, uniform)
+        if self.n_batches == 0:
+            self.feature, self.horizon = stochastic_bias(objective).feature, sampler.n_batches
         self.offset = max(self.offset, curvature(objective))
-        method = PegasosMethod(self.settings, objective, self.iterate, self.bias, self.offset)
+        bias = _core.Bias(self.feature, self.anchor)
+        method = PegasosMethod(self.settings, objective, self.iterate, bias, self.offset)
+        window = _core.Window(np.zeros((0, 2)), self.horizon)
+        random = _core.Random(batch_seed(self.seed, self.n_batches))
         while sampler.epochs == 0:
             _core.descend(
-                objective.problem.rows, objective.terms, method.core, sampler, self.window,
-                self.random, 1, False, SECONDS_PER_CALL,
+                objective.problem.rows, objective.terms, method.core, sampler, window, random,
+                1, False, SECONDS_PER_CALL,
             )  # fmt: skip
+        self.n_batches += 1
+        self.horizon = window.horizon
         if self.intercept is Intercept.FREE:
-            self.bias.anchor = self.point()[1]
+            self.anchor = self.point()[1]
+
+
+def batch_seed(seed: int, batch: int) -> int:
+    """Derive a seed for each batch, so that a stream can be stored between two of them."""
+    return int(np.random.SeedSequence([seed, batch]).generate_state(1, np.uint64)[0])

@@ -43,7 +43,7 @@ class Schedule(ABC):
         """first, offset, rate, power of η_t = first / (offset + rate t)^power."""
 
     def core(self, lam: float) -> _core.Schedule:
-        """The schedule as the core reads it."""
+        """Return the schedule as the core reads it."""
         return _core.Schedule(*self.numbers(lam))
 
     def step(self, t: int, lam: float) -> float:

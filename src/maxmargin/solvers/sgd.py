@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
 from maxmargin import _core
-from maxmargin.objective import Objective
+from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start, typical_norm
@@ -32,10 +31,11 @@ from maxmargin.solvers.stochastic import (
 )
 from maxmargin.validation import Array, check_choice
 
-Rule = Literal["plain", "momentum", "nesterov", "adagrad", "rmsprop", "adam"]
+RULES = ("plain", "momentum", "nesterov", "adagrad", "rmsprop", "adam")
 
 #: Rows on which the length of the first step is tried out.
 _TRIAL_ROWS = 2**13
+_MOST_TRIALS = 10
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class SGD:
     Parameters
     ----------
     schedule : Schedule or {"auto", "inverse_time", "decay", "constant", "inverse_sqrt"}
-        Step sizes (`schedules.py`). "auto": "decay", or what the rule is used with: "constant" for
-        AdaGrad and the perceptron, "inverse_sqrt" for RMSProp and Adam.
+        Step sizes (`schedules.py`). "auto": "decay" for plain steps, "constant" for AdaGrad, which
+        has a decay of its own, and for the perceptron, "inverse_sqrt" for the other rules.
     rule : {"plain", "momentum", "nesterov", "adagrad", "rmsprop", "adam"}
         Plain steps cost O(stored values of the row). The other rules change every weight at every
         step, so their mini-batches are larger by default.
@@ -62,19 +62,25 @@ class SGD:
     """
 
     schedule: Schedule | str = "auto"
-    rule: Rule = "plain"
+    rule: str = "plain"
     batch_size: int | None = None
     averaging: bool = True
     momentum: float = 0.9
 
     name = "sgd"
 
+    def __post_init__(self) -> None:
+        check_choice("rule", self.rule, RULES)
+        if not isinstance(self.schedule, Schedule):
+            check_choice("schedule", self.schedule, ("auto", *SCHEDULES))
+
     def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
         """Choose the first step, if it was left open, and descend from the given start."""
         schedule = self.steps(objective, monitor, start.seed)
         descent, method = self._descent(objective, start.seed), self._method(objective, schedule)
         if start.beta is not None:
-            method.set(*start_point(objective, start))
+            w, b = start_point(objective, start)
+            method.set(w, b, anchor=b if objective.intercept is Intercept.FREE else 0.0)
         status = descent.run(method, monitor, start)
         notes = {"steps": method.steps, "mistakes": descent.window.mistakes}
         if schedule.step0 is not None:
@@ -82,19 +88,12 @@ class SGD:
         return monitor.finish(self.name, status, **notes)
 
     def steps(self, objective: Objective, monitor: Monitor, seed: int) -> Schedule:
-        """The schedule; a first step that was left open is found by trial (Bottou, 2012).
+        """Return the schedule; a first step that was left open is found by trial (Bottou, 2012).
 
-        One epoch on a sample of the rows, with longer and longer or shorter and shorter steps as
+        One epoch on a sample of the rows, with shorter and shorter or longer and longer steps as
         long as that helps. The start, 1/‖x‖² of a typical row, can about settle a row in one step.
         """
-        adaptive = self.rule in ("adagrad", "rmsprop", "adam")
-        schedule = self.schedule
-        if not isinstance(schedule, Schedule):
-            check_choice("schedule", schedule, ("auto", *SCHEDULES))
-            kind = Constant if self.rule == "adagrad" else InverseSqrt if adaptive else Decay
-            if not objective.loss.regularized:
-                kind = Constant
-            schedule = (SCHEDULES[schedule] if schedule != "auto" else kind)()
+        schedule = self._schedule(objective)
         if schedule.step0 is not None or isinstance(schedule, InverseTime):
             return schedule
         if not objective.loss.regularized:
@@ -104,11 +103,27 @@ class SGD:
         def cost(step0: float) -> float:
             return self._trial(trial, monitor, replace(schedule, step0=step0), seed)
 
-        step0 = 0.05 if adaptive else 1.0 / typical_norm(objective.problem) ** 2
-        step0 = _lowest(cost, step0, factor=4.0)
-        if not adaptive and not objective.loss.bounded:  # rows that the sample has missed
-            step0 = min(step0, float(objective.problem.cost.sum()) / curvature(objective))
+        if self._adaptive:
+            return replace(schedule, step0=_lowest(cost, 0.05))
+        square = typical_norm(objective.problem) ** 2 + stochastic_bias(objective).feature ** 2
+        step0 = _lowest(cost, 1.0 / square if square > 0.0 else 1.0)
+        if (steepest := curvature(objective)) > 0.0:  # the sample may have missed the longest rows
+            step0 = min(step0, float(objective.problem.cost.sum()) / steepest)
         return replace(schedule, step0=step0)
+
+    @property
+    def _adaptive(self) -> bool:
+        """Whether the rule divides the gradient by its own size."""
+        return self.rule in ("adagrad", "rmsprop", "adam")
+
+    def _schedule(self, objective: Objective) -> Schedule:
+        if isinstance(self.schedule, Schedule):
+            return self.schedule
+        if self.schedule != "auto":
+            return SCHEDULES[self.schedule]()
+        if self.rule == "adagrad" or not objective.loss.regularized:
+            return Constant()
+        return Decay() if self.rule == "plain" else InverseSqrt()
 
     def _trial(self, trial: Objective, monitor: Monitor, schedule: Schedule, seed: int) -> float:
         """P after one epoch."""
@@ -140,7 +155,7 @@ class SGD:
 
 
 def _sample(objective: Objective, seed: int) -> Objective:
-    """The objective on some of the rows, their costs raised to stand for all."""
+    """Return the objective on some of the rows, their costs raised to stand for all."""
     problem, size = objective.problem, _TRIAL_ROWS
     n = problem.n_samples
     if n <= size:
@@ -150,17 +165,22 @@ def _sample(objective: Objective, seed: int) -> Objective:
     return replace(objective, problem=sample)
 
 
-def _lowest(cost: Callable[[float], float], start: float, factor: float) -> float:
-    """A local minimum of cost among start × factor^k; of near equals the smaller one.
+def _lowest(cost: Callable[[float], float], start: float, factor: float = 4.0) -> float:
+    """Find a local minimum of cost among start × factor^k; of near equals the smaller one.
 
     The cost is that of a short run, and short steps are the better ones in the long run.
     """
     best, lowest = start, cost(start)
-    while (value := cost(best / factor)) <= 1.02 * lowest:
+    for _ in range(_MOST_TRIALS):
+        if not (value := cost(best / factor)) <= 1.02 * lowest:
+            break
         best, lowest = best / factor, min(value, lowest)
-    if best == start:
-        while (value := cost(best * factor)) < 0.98 * lowest:
-            best, lowest = best * factor, value
+    if best != start:
+        return best
+    for _ in range(_MOST_TRIALS):
+        if not (value := cost(best * factor)) < 0.98 * lowest:
+            break
+        best, lowest = best * factor, value
     return best
 
 
@@ -176,9 +196,9 @@ class _Plain:
     def steps(self) -> int:
         return int(self.iterate.core.steps)
 
-    def set(self, w: Array, b: float) -> None:
+    def set(self, w: Array, b: float, anchor: float) -> None:
         self.iterate.set(w, b)
-        self.follow(b)
+        self.follow(anchor)
 
     def point(self) -> tuple[Array, float]:
         return self.iterate.average() if self.averaging else self.iterate.last()
@@ -201,9 +221,11 @@ class _Dense:
     def bias(self) -> _core.Bias:
         return self.core.problem.bias
 
-    def set(self, w: Array, b: float) -> None:
+    def set(self, w: Array, b: float, anchor: float) -> None:
         self.memory[0, :-1] = w
-        self.bias.anchor = b
+        self.bias.anchor = anchor
+        if b != anchor:
+            self.memory[0, -1] = (b - anchor) / self.bias.feature
 
     def point(self) -> tuple[Array, float]:
         w = self.memory[1 if self.averaging and self.core.averaged else 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,8 +11,12 @@ import numpy as np
 from maxmargin import _core
 from maxmargin.certificate import Status
 from maxmargin.objective import Intercept, Objective
-from maxmargin.solvers.base import Monitor, Start, bias_of, typical_norm
+from maxmargin.solvers.base import Monitor, Start, bias_of
 from maxmargin.validation import Array
+
+#: A point that has run away is seen by `checked`, without NumPy's warnings before.
+_OVERFLOW_ALLOWED = partial(np.errstate, over="ignore", invalid="ignore")
+_NUMBERS = ("scale", "mass", "total", "b", "b_sum", "steps")
 
 
 class Method(Protocol):
@@ -33,21 +38,32 @@ class Iterate:
         self.v, self.u = np.zeros(n_features), np.zeros(n_features)
         self.core = _core.Iterate(self.v, self.u)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self.core, name) for name in _NUMBERS} | {"v": self.v, "u": self.u}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.v, self.u = state["v"], state["u"]
+        self.core = _core.Iterate(self.v, self.u)
+        for name in _NUMBERS:
+            setattr(self.core, name, state[name])
+
     def set(self, w: Array, b: float) -> None:
         """Start from another point than 0."""
         self.v[:] = w
         self.core.b = b
 
     def last(self) -> tuple[Array, float]:
-        """The point after the last step."""
-        return self.core.scale * self.v, self.core.b
+        """Return the point after the last step."""
+        with _OVERFLOW_ALLOWED():
+            return self.core.scale * self.v, self.core.b
 
     def average(self) -> tuple[Array, float]:
-        """The average of the points that were recorded; the last one if none was."""
+        """Return the average of the points that were recorded; the last one if none was."""
         core = self.core
         if core.total == 0.0:
             return self.last()
-        return (core.mass * self.v - self.u) / core.total, core.b_sum / core.total
+        with _OVERFLOW_ALLOWED():
+            return (core.mass * self.v - self.u) / core.total, core.b_sum / core.total
 
 
 class Descent:
@@ -68,7 +84,7 @@ class Descent:
         self.window = _core.Window(self.tally, self.sampler.n_batches)
 
     def beta(self) -> Array:
-        """The dual point: the mean subgradient at the recent visits to each row."""
+        """Return the dual point: the mean subgradient at the recent visits to each row."""
         total, visits = self.tally.T
         beta = np.divide(total, visits, out=np.zeros_like(total), where=visits > 0.0)
         if self.objective.loss.bounded:  # a bound, met at every visit, is not missed by rounding
@@ -128,8 +144,8 @@ def checked(point: tuple[Array, float]) -> tuple[Array, float]:
 
 
 def stochastic_bias(objective: Objective) -> _core.Bias:
-    """The intercept as a feature that adds little to the length of a row, and so to the noise."""
-    return bias_of(objective, free_feature=0.25 * typical_norm(objective.problem))
+    """Return the intercept as a feature; a free one adds little to the rows, so to the noise."""
+    return bias_of(objective, reach=0.25)
 
 
 def curvature(objective: Objective) -> float:

@@ -1,0 +1,185 @@
+"""Fits side by side equal fits one by one; a fork and Ctrl-C find everything in order."""
+
+import multiprocessing
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from made import overlapping, regression
+from maxmargin import LinearSVC, LinearSVR, Status
+
+EXACT = pytest.mark.parametrize("solver", ["newton", "dual_cd"])
+
+
+def fit_classifier(seed, solver="dual_cd"):
+    model = LinearSVC(solver=solver, tol=1e-5, max_iter=20_000, random_state=seed)
+    return model.fit(*overlapping(200, 5, seed % 4))
+
+
+def fit_regressor(seed, solver="dual_cd"):
+    model = LinearSVR(solver=solver, tol=1e-4, max_iter=20_000, random_state=seed)
+    return model.fit(*regression(200, 5, seed % 4))
+
+
+def point(model):
+    return model.solution_.w.tobytes(), model.solution_.b, model.solution_.beta.tobytes()
+
+
+@EXACT
+@pytest.mark.parametrize("fit", [fit_classifier, fit_regressor], ids=["SVC", "SVR"])
+def test_concurrent_fits_equal_serial_fits(fit, solver):
+    serial = [point(fit(seed, solver)) for seed in range(12)]
+    with ThreadPoolExecutor(4) as pool:
+        threaded = [point(model) for model in pool.map(lambda seed: fit(seed, solver), range(12))]
+    assert threaded == serial
+
+
+@EXACT
+def test_threads_may_share_the_data(solver):
+    data = overlapping(300, 5)
+    model = LinearSVC(solver=solver, random_state=0, max_iter=20_000)
+
+    def fit(_):
+        return point(LinearSVC(**model.get_params()).fit(*data))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(fit, range(8)))) == 1
+
+
+def test_predictions_may_run_side_by_side():
+    X, y = overlapping(300, 5)
+    model = LinearSVC().fit(X, y)
+    expected = model.decision_function(X)
+    with ThreadPoolExecutor(4) as pool:
+        for values in pool.map(lambda _: model.decision_function(X), range(8)):
+            np.testing.assert_array_equal(values, expected)
+
+
+def test_a_fit_off_the_main_thread_leaves_signals_alone():
+    before = signal.getsignal(signal.SIGINT)
+    models = []
+    thread = threading.Thread(target=lambda: models.append(fit_classifier(0)))
+    thread.start()
+    thread.join()
+    assert models[0].certificate_.status is Status.OPTIMAL
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_fit_on_the_main_thread_restores_the_handler():
+    before = signal.getsignal(signal.SIGINT)
+    fit_classifier(0)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_failed_fit_restores_the_handler():
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(ValueError, match="sgd"):
+        LinearSVC(loss="perceptron", solver="newton").fit(*overlapping())
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_foreign_handler_is_kept():
+    def mine(*_):
+        pass
+
+    before = signal.signal(signal.SIGINT, mine)
+    try:
+        fit_classifier(0)
+        assert signal.getsignal(signal.SIGINT) is mine
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def send_point(connection, seed, solver):
+    connection.send(point(fit_classifier(seed, solver)))
+    connection.close()
+
+
+@EXACT
+def test_a_fork_after_a_fit_can_fit(solver):
+    expected = point(fit_classifier(1, solver))
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    with warnings.catch_warnings():
+        # Python 3.12 warns of any fork beside a thread: pytest-xdist has one.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = context.Process(target=send_point, args=(sender, 1, solver))
+        child.start()
+    assert receiver.poll(60), "the child gave no answer"
+    assert receiver.recv() == expected
+    child.join(60)
+    assert child.exitcode == 0
+
+
+# ---- Ctrl-C
+
+LONG_FIT = """
+import time, warnings
+import numpy as np
+from maxmargin import LinearSVC
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=({n}, 40)) * np.logspace(0, 3, 40)
+y = np.sign(X @ rng.normal(size=40) + 1000 * rng.normal(size={n}))
+warnings.simplefilter("ignore")
+print("begin", flush=True)
+model = LinearSVC(C=100.0, solver="{solver}", tol=1e-300, max_iter=None).fit(X, y)
+end = time.time()
+usable = np.isfinite(model.coef_).all() and len(model.predict(X)) == {n}
+print(end, model.certificate_.status.name, usable)
+"""
+
+SLEEP = """
+import time
+from maxmargin import LinearSVC
+LinearSVC().fit([[0.0], [1.0]], [0, 1])
+print("begin", flush=True)
+time.sleep(60)
+"""
+
+# A test runner in the background may have SIGINT ignored, and children inherit that.
+LISTEN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
+def interrupt(program):
+    """Start a program, send it SIGINT once it has begun; (output, time of the signal, code)."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", LISTEN + program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        first = child.stdout.readline()
+        assert first == "begin\n", first + child.stdout.read()
+        time.sleep(0.5)
+        assert child.poll() is None, child.stdout.read()
+        sent = time.time()
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate(timeout=30)
+    finally:
+        child.kill()
+    return out, sent, child.returncode
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("solver", "n"), [("dual_cd", 2000), ("newton", 100_000)])
+def test_ctrl_c_ends_the_fit_with_a_usable_model(solver, n):
+    out, sent, code = interrupt(LONG_FIT.format(solver=solver, n=n))
+    end, status, usable = out.split()
+    assert (status, usable, code) == ("INTERRUPTED", "True", 0)
+    assert float(end) - sent < 5.0
+
+
+@pytest.mark.slow
+def test_ctrl_c_after_a_fit_is_python_s_own():
+    out, _, code = interrupt(SLEEP)
+    assert "KeyboardInterrupt" in out
+    assert code != 0
