@@ -69,8 +69,9 @@ class Pegasos:
             bias.anchor = start.b if objective.intercept is Intercept.FREE else 0.0
         method = PegasosMethod(self, objective, iterate, bias, offset)
         status = descent.run(method, monitor, start)
-        steps = iterate.core.steps
-        bound = self.bound(objective, steps, descent.window.horizon // 2)
+        steps, horizon = iterate.core.steps, descent.window.horizon
+        forgotten = horizon // 2 if horizon > descent.sampler.n_batches else 0
+        bound = self.bound(objective, steps, forgotten) if offset == 0.0 else math.inf
         return monitor.finish(self.name, status, steps=steps, bound=bound)
 
     def radius(self, objective: Objective) -> float:
@@ -86,8 +87,8 @@ class Pegasos:
         mean of all points (the lecture's 2X² ln(T+1)/(λT), as G ≤ 2X), 17 (1 + ln T) for the last
         one (Shamir and Zhang, 2013), (2 + 2.5 ln(1/(1−a)))/a for the mean of the last aT (Rakhlin
         et al., 2012; the mean of all while nothing is `forgotten`), and 5 T/(T+1) for the weights
-        t, by the same argument. The theorems are about independent draws, absolute losses, and no
-        free intercept.
+        t, by the same argument. The theorems are about independent draws, absolute losses, no free
+        intercept, and a start from 0.
         """
         if objective.intercept is Intercept.FREE or not objective.loss.bounded or steps == 0:
             return math.inf

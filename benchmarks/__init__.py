@@ -1,0 +1,1 @@
+"""Benchmarks of maxmargin beside its peers: the same data, objective and machine for all."""
