@@ -326,9 +326,9 @@ def test_awkward_forms_give_the_plain_answer(solver, form):
     plain = LinearSVC(**setting).fit(X, Y)
     given = awkward_forms()[form]
     model = LinearSVC(**setting).fit(given, Y)
-    np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(
-        model.decision_function(given), plain.decision_function(X), rtol=1e-3, atol=1e-4
+        model.decision_function(given), plain.decision_function(X), rtol=1e-3, atol=5e-3
     )
 
 
@@ -346,7 +346,7 @@ def test_whole_numbers_are_accepted(dtype):
     whole = (X > 0.5).astype(dtype)
     model = LinearSVC(tol=1e-8).fit(whole, Y)
     expected = LinearSVC(tol=1e-8).fit(whole.astype(float), Y)
-    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-3, atol=1e-3)
 
 
 @EXACT

@@ -1,5 +1,6 @@
 // Arrays in, views out: every choice of storage and type is made here.
 #include "bindings.hpp"
+
 #include "dual_cd.hpp"
 #include "newton.hpp"
 #include "passes.hpp"
@@ -11,8 +12,8 @@ namespace {
 
 template <class T>
 void dense(Rows* self, InMatrix<T> X) {
-  new (self) Rows{DenseRows<T>{X.data(), static_cast<Size>(X.shape(0)),
-                               static_cast<Size>(X.shape(1))}};
+  new (self)
+      Rows{DenseRows<T>{X.data(), static_cast<Size>(X.shape(0)), static_cast<Size>(X.shape(1))}};
 }
 
 // Every column and offset is checked once, so that no later pass can leave its arrays.
@@ -80,7 +81,9 @@ void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, c
 }
 
 // The address inside a capsule of scipy.linalg.cython_blas; its name spells the signature.
-Dsyrk dsyrk_from(nb::capsule capsule) { return reinterpret_cast<Dsyrk>(capsule.data()); }
+Dsyrk dsyrk_from(nb::capsule capsule) {
+  return reinterpret_cast<Dsyrk>(capsule.data());
+}
 
 void require_subset(const Rows& rows, const InOrder& subset, Size begin, Size end) {
   const Size count = static_cast<Size>(subset.shape(0));
@@ -122,8 +125,8 @@ void newton_gram_rows(const Rows& self, InOrder subset, const BoundTerms& bound,
   nb::gil_scoped_release release;
   std::visit(
       [&](const auto& rows) {
-        newton_gram(rows, subset.data(), bound.terms.cost, bias, begin, end, function,
-                    flags.data(), gram.data());
+        newton_gram(rows, subset.data(), bound.terms.cost, bias, begin, end, function, flags.data(),
+                    gram.data());
       },
       self.view);
 }
@@ -174,10 +177,13 @@ NB_MODULE(_core, m) {
   bind_csr<double, long long>(rows);
   rows.def_prop_ro("n_samples", &Rows::n_samples);
   rows.def_prop_ro("n_features", &Rows::n_features);
-  rows.def("work", [](const Rows& self, Size begin, Size end) {
-    self.require_range(begin, end);
-    return std::visit([&](const auto& view) { return view.work(begin, end); }, self.view);
-  }, "begin"_a, "end"_a, "Stored values in a range of rows.");
+  rows.def(
+      "work",
+      [](const Rows& self, Size begin, Size end) {
+        self.require_range(begin, end);
+        return std::visit([&](const auto& view) { return view.work(begin, end); }, self.view);
+      },
+      "begin"_a, "end"_a, "Stored values in a range of rows.");
   rows.def("predict", &predict_rows, "w"_a, "b"_a, "begin"_a, "end"_a, "out"_a);
   rows.def("combine", &combine_rows, "beta"_a, "begin"_a, "end"_a, "w"_a);
   rows.def("squared_norms", &squared_norm_rows, "begin"_a, "end"_a, "out"_a);
@@ -203,17 +209,21 @@ NB_MODULE(_core, m) {
   nb::class_<Random>(m, "Random")
       .def(nb::init<std::uint64_t>(), "seed"_a)
       .def("below", &Random::below, "bound"_a, "A uniform draw from 0, ..., bound - 1.")
-      .def("shuffle", [](Random& self, OutOrder items) {
-        self.shuffle(items.data(), static_cast<Size>(items.shape(0)));
-      }, "items"_a.noconvert());
+      .def(
+          "shuffle",
+          [](Random& self, OutOrder items) {
+            self.shuffle(items.data(), static_cast<Size>(items.shape(0)));
+          },
+          "items"_a.noconvert());
 
   nb::class_<Sweep>(m, "Sweep", "Where dual coordinate descent stands.")
-      .def("__init__",
-           [](Sweep* self, Size n_active) {
-             new (self) Sweep{n_active, -1, std::numeric_limits<double>::infinity(), 0.0, 0.0, 0.0,
-                              0.0, 0, 0};
-           },
-           "n_active"_a)
+      .def(
+          "__init__",
+          [](Sweep* self, Size n_active) {
+            new (self) Sweep{
+                n_active, -1, std::numeric_limits<double>::infinity(), 0.0, 0.0, 0.0, 0.0, 0, 0};
+          },
+          "n_active"_a)
       .def_rw("n_active", &Sweep::n_active)
       .def_rw("threshold", &Sweep::threshold)
       .def_ro("violation", &Sweep::violation)
@@ -221,8 +231,8 @@ NB_MODULE(_core, m) {
       .def_rw("dual", &Sweep::dual)
       .def_ro("epochs", &Sweep::epochs)
       .def_ro("steps", &Sweep::steps);
-  m.def("dual_cd", &dual_cd_rows, "rows"_a, "terms"_a, "squared_norms"_a, "bias"_a, "beta"_a,
-        "w"_a, "order"_a, "sweep"_a, "random"_a, "max_epochs"_a, "relative_target"_a, "seconds"_a);
+  m.def("dual_cd", &dual_cd_rows, "rows"_a, "terms"_a, "squared_norms"_a, "bias"_a, "beta"_a, "w"_a,
+        "order"_a, "sweep"_a, "random"_a, "max_epochs"_a, "relative_target"_a, "seconds"_a);
 
   nb::class_<NewtonSums>(m, "NewtonSums")
       .def_ro("fenchel_young", &NewtonSums::fenchel_young)

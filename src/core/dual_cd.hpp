@@ -27,14 +27,14 @@ struct Bias {
 // Caller-owned; an epoch can be left at the deadline and taken up again.
 struct Sweep {
   Size n_active;
-  Size cursor;            // next position in the order; -1: a new epoch starts
-  double threshold;       // slack beyond which a row is set aside
-  double violation;       // worst seen in this epoch
-  double gap;             // sum of the Fenchel-Young gaps met in this epoch: about the duality gap
-  double last_gap;        // the same of the last whole epoch
-  double dual;            // value of the dual objective, kept up to date
-  Size epochs;            // whole epochs done
-  Size steps;             // rows visited
+  Size cursor;       // next position in the order; -1: a new epoch starts
+  double threshold;  // slack beyond which a row is set aside
+  double violation;  // worst seen in this epoch
+  double gap;        // sum of the Fenchel-Young gaps met in this epoch: about the duality gap
+  double last_gap;   // the same of the last whole epoch
+  double dual;       // value of the dual objective, kept up to date
+  Size epochs;       // whole epochs done
+  Size steps;        // rows visited
 };
 
 // Largest gain per unit step over the directions that the box leaves open; negative: slack.
@@ -82,8 +82,7 @@ MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double
       sweep.violation = std::max(sweep.violation, v);
       sweep.gap += term.value(z) + z * old - term.conjugate(old);
       const double square = squared_norms[i] + bias_square;
-      const double next =
-          term.argmax(term.target - z + square * old, square + term.curvature);
+      const double next = term.argmax(term.target - z + square * old, square + term.curvature);
       const double change = next - old;
       if (change == 0.0) continue;
       beta[i] = next;
@@ -93,8 +92,8 @@ MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double
       w_bias += change * bias.feature;
     }
     sweep.cursor = -1;
-    sweep.threshold = sweep.violation > 0.0 ? sweep.violation
-                                            : std::numeric_limits<double>::infinity();
+    sweep.threshold =
+        sweep.violation > 0.0 ? sweep.violation : std::numeric_limits<double>::infinity();
     sweep.last_gap = sweep.gap;
     ++sweep.epochs;
     ++epoch;

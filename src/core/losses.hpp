@@ -52,8 +52,7 @@ struct Terms {
 
   MAXMARGIN_INLINE Term operator[](Size i) const {
     const double c = cost[i];
-    const double reach =
-        loss.bounded || c == 0.0 ? c : std::numeric_limits<double>::infinity();
+    const double reach = loss.bounded || c == 0.0 ? c : std::numeric_limits<double>::infinity();
     return Term{
         .target = loss.target_scale * y[i],
         .lower = loss.one_sided && y[i] > 0.0 ? 0.0 : -reach,

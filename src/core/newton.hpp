@@ -66,7 +66,8 @@ class GramSum {
         dsyrk_(dsyrk),
         sign_(sign),
         gram_(gram),
-        dim_(static_cast<int>(rows.n_features) + 1) {}
+        dim_(static_cast<int>(rows.n_features) + 1),
+        columns_(std::clamp(static_cast<int>(kBlock) / dim_, 64, 1024)) {}
 
   MAXMARGIN_INLINE void add(Size i, double weight) {
     constexpr double kScatterCost = 8.0;  // of one scattered product, against one inside SYRK
@@ -87,33 +88,29 @@ class GramSum {
 
  private:
   MAXMARGIN_INLINE void scatter(Size i, double weight) {
-    rows_.for_each(i, [&](Size column, double value) {
-      double* out = gram_ + column * dim_;
-      const double scaled = weight * value;
-      rows_.for_each(i, [&](Size row, double other) {
-        if (row <= column) out[row] += scaled * other;
-      });
-      gram_[static_cast<Size>(dim_ - 1) * dim_ + column] += scaled * bias_.feature;
-    });
-    gram_[static_cast<Size>(dim_) * dim_ - 1] += weight * bias_.feature * bias_.feature;
+    rows_.add_outer(i, weight, gram_, dim_);
+    double* last = gram_ + static_cast<Size>(dim_ - 1) * dim_;
+    rows_.add_scaled(i, weight * bias_.feature, last);
+    last[dim_ - 1] += weight * bias_.feature * bias_.feature;
   }
 
   MAXMARGIN_INLINE void enqueue(Size i, double root) {
-    if (block_.empty()) block_.resize(static_cast<std::size_t>(dim_) * kColumns);
+    if (block_.empty()) block_.resize(static_cast<std::size_t>(dim_) * columns_);
     double* column = block_.data() + static_cast<std::size_t>(filled_) * dim_;
     std::fill(column, column + dim_, 0.0);
     rows_.add_scaled(i, root, column);
     column[dim_ - 1] = root * bias_.feature;
-    if (++filled_ == kColumns) flush();
+    if (++filled_ == columns_) flush();
   }
 
-  static constexpr int kColumns = 256;
+  static constexpr std::size_t kBlock = 32768;  // values: half an L2 cache
   const Rows& rows_;
   Bias bias_;
   Dsyrk dsyrk_;
   double sign_;
   double* gram_;
   int dim_;
+  int columns_;
   int filled_ = 0;
   std::vector<double> block_;
 };
@@ -151,8 +148,8 @@ MAXMARGIN_CLONES NewtonSums newton_dual(const Rows& rows, const std::int32_t* su
 // weights are cost_k times one number that changes with the softness, so this sum does not.
 template <class Rows>
 MAXMARGIN_CLONES void newton_gram(const Rows& rows, const std::int32_t* subset, const double* cost,
-                                  Bias bias, Size begin, Size end, Dsyrk dsyrk,
-                                  std::uint8_t* flags, double* gram) {
+                                  Bias bias, Size begin, Size end, Dsyrk dsyrk, std::uint8_t* flags,
+                                  double* gram) {
   GramSum<Rows> entering(rows, bias, dsyrk, 1.0, gram), leaving(rows, bias, dsyrk, -1.0, gram);
   for (Size k = begin; k < end; ++k) {
     const bool held = (flags[k] & kInGram) != 0, sloped = (flags[k] & kSloped) != 0;
@@ -175,9 +172,9 @@ MAXMARGIN_CLONES void newton_predict(const Rows& rows, const std::int32_t* subse
 // The s > 0 at which d/ds of the objective along the step vanishes, to `precision` of its slope at
 // 0. The derivative is increasing and piecewise linear: Newton's iteration inside a bracket.
 MAXMARGIN_CLONES inline double exact_line_search(const Proximal& prox, const double* z,
-                                                 const double* dz, Size n_samples, double slope_at_0,
-                                                 double w_dot_dw, double dw_square,
-                                                 double precision) {
+                                                 const double* dz, Size n_samples,
+                                                 double slope_at_0, double w_dot_dw,
+                                                 double dw_square, double precision) {
   double low = 0.0, high = std::numeric_limits<double>::infinity();
   double low_slope = slope_at_0, high_slope = 0.0;
   double s = 1.0;

@@ -1,4 +1,5 @@
-// xoshiro256++ (Blackman and Vigna, 2019), seeded by splitmix64: one generator per call, no globals.
+// xoshiro256++ (Blackman and Vigna, 2019), seeded by splitmix64: one generator per call, no
+// globals.
 #pragma once
 
 #include <cstdint>

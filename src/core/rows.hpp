@@ -1,4 +1,5 @@
-// Read-only views of the samples: one interface for dense and CSR storage, resolved at compile time.
+// Read-only views of the samples: one interface for dense and CSR storage, resolved at compile
+// time.
 //
 // A view never owns or copies the values. Products are accumulated in double whatever the storage
 // type; several independent sums hide the latency of the additions.
@@ -50,11 +51,13 @@ struct DenseRows {
     return total;
   }
 
-  // Calls visit(column, value) for each stored value of row i.
-  template <class Visit>
-  MAXMARGIN_INLINE void for_each(Size i, Visit visit) const {
+  // The upper triangle of out (Fortran order, columns `stride` apart) += weight * x_i x_i'.
+  MAXMARGIN_INLINE void add_outer(Size i, double weight, double* out, Size stride) const {
     const T* x = row(i);
-    for (Size j = 0; j < n_features; ++j) visit(j, static_cast<double>(x[j]));
+    for (Size j = 0; j < n_features; ++j) {
+      const double scaled = weight * static_cast<double>(x[j]);
+      for (Size k = 0; k <= j; ++k) out[j * stride + k] += scaled * static_cast<double>(x[k]);
+    }
   }
 
   MAXMARGIN_INLINE void prefetch(Size i) const {
@@ -106,10 +109,14 @@ struct CsrRows {
     return total;
   }
 
-  template <class Visit>
-  MAXMARGIN_INLINE void for_each(Size i, Visit visit) const {
-    for (Size k = offsets[i]; k < offsets[i + 1]; ++k) {
-      visit(static_cast<Size>(columns[k]), static_cast<double>(values[k]));
+  // As for DenseRows; the columns of a row must be sorted.
+  MAXMARGIN_INLINE void add_outer(Size i, double weight, double* out, Size stride) const {
+    const Size begin = offsets[i], end = offsets[i + 1];
+    for (Size j = begin; j < end; ++j) {
+      const double scaled = weight * static_cast<double>(values[j]);
+      double* column = out + columns[j] * stride;
+      for (Size k = begin; k <= j; ++k)
+        column[columns[k]] += scaled * static_cast<double>(values[k]);
     }
   }
 

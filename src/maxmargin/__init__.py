@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from maxmargin.certificate import Certificate, Status, certify
-from maxmargin.estimators import LinearSVC, LinearSVR
+from maxmargin.estimators import LinearSVC, LinearSVR, PegasosClassifier
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
@@ -16,6 +16,7 @@ __all__ = [
     "LinearSVC",
     "LinearSVR",
     "Objective",
+    "PegasosClassifier",
     "Problem",
     "Solution",
     "Status",

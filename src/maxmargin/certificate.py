@@ -42,7 +42,7 @@ class Certificate:
         P − D ≥ 0, summed from non-negative parts, so that rounding cannot turn it negative.
     relative_gap : float
         gap / dual: the fitted objective exceeds the optimum by at most this fraction. A gap below
-        1e-12 of the objective at w = 0 is compared with that, if the optimum is smaller still.
+        `Objective.negligible` is compared with that, if the optimum is smaller still.
     kkt_violation : float
         Worst violation of the optimality conditions, in units of the margin.
     n_support_free, n_support_bounded : int
@@ -71,7 +71,7 @@ class Certificate:
         return replace(self, status=status)
 
     def sentence(self) -> str:
-        """What is proven, in words."""
+        """Say in words what is proven."""
         if self.gap == 0.0:
             return "objective proven optimal"
         if not math.isfinite(self.relative_gap):
@@ -120,7 +120,7 @@ def total(certificates: Sequence[Certificate]) -> Certificate:
 
 
 def relative(gap: float, dual: float, negligible: float = 0.0) -> float:
-    """gap / dual, the bound on (P − P*) / P*; a gap that is negligible is compared with that."""
+    """Gap / dual, the bound on (P − P*) / P*; a gap that is negligible is compared with that."""
     scale = max(dual, negligible) if gap <= negligible else dual
     if gap == 0.0:
         return 0.0

@@ -6,8 +6,8 @@ With z = f(x) and cost C_i, every loss is
 
 which is at once its primal value and, read from the right, its dual. The classification losses let
 β have only the sign of y; the absolute ones bound |β| by C_i, the squared ones have the curvature
-1/(2 C_i) instead. `core/losses.hpp` holds the same numbers; the formulas here are the textbook ones,
-written independently, because the certificate uses them to check the core.
+1/(2 C_i) instead. `core/losses.hpp` holds the same numbers; the formulas here are the textbook
+ones, written independently, because the certificate uses them to check the core.
 """
 
 from __future__ import annotations
@@ -71,19 +71,23 @@ class Loss:
         lower, upper = -reach, reach
         if self.one_sided:
             lower, upper = np.where(y > 0.0, 0.0, lower), np.where(y < 0.0, 0.0, upper)
+        return Box(lower, upper, self.curvature(cost))
+
+    def curvature(self, cost: Array) -> Array:
+        """1/(2 C_i) for the squared losses, 0 for the absolute ones."""
         curvature = np.zeros_like(cost)
         if not self.bounded:
             np.divide(0.5, cost, out=curvature, where=cost > 0.0)
-        return Box(lower, upper, curvature)
+        return curvature
 
     def conjugate(self, y: Array, cost: Array, beta: Array) -> Array:
-        """What β_i adds to the dual objective, besides −½‖w‖²."""
-        curvature = self.box(y, cost).curvature
-        return (
-            self.target_scale * y * beta
-            - self.epsilon * np.abs(beta)
-            - 0.5 * curvature * beta**2
-        )
+        """Return what β_i adds to the dual objective, besides −½‖w‖²."""
+        value = self.target_scale * y * beta
+        if self.epsilon:
+            value -= self.epsilon * np.abs(beta)
+        if not self.bounded:
+            value -= 0.5 * self.curvature(cost) * beta**2
+        return value
 
 
 HINGE = Loss("hinge", 1.0, 0.0, one_sided=True, bounded=True)

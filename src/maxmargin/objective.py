@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from maxmargin import _core
+import maxmargin._core as _core
 from maxmargin.losses import Box, Loss
 from maxmargin.problem import Problem
 from maxmargin.validation import Array
@@ -43,9 +43,7 @@ class Objective:
     def terms_of(self, y: Array, cost: Array) -> _core.Terms:
         """Terms with this loss and other labels or costs."""
         loss = self.loss
-        return _core.Terms(
-            y, cost, loss.target_scale, loss.epsilon, loss.one_sided, loss.bounded
-        )
+        return _core.Terms(y, cost, loss.target_scale, loss.epsilon, loss.one_sided, loss.bounded)
 
     @cached_property
     def box(self) -> Box:
@@ -54,9 +52,16 @@ class Objective:
 
     @cached_property
     def negligible(self) -> float:
-        """A value of the objective that counts as zero: 1e-12 of P(0, 0)."""
+        """A value of the objective that counts as zero: 1e-12 of what any fit worth having costs.
+
+        That is P(0, 0), or the ½‖w‖² with which f reaches the size of the targets on the longest
+        row, whichever is less; so a large C does not make it large.
+        """
         y, cost = self.problem.y, self.problem.cost
-        return 1e-12 * float(self.loss.value(y, cost, np.zeros_like(y)).sum())
+        at_zero = float(self.loss.value(y, cost, np.zeros_like(y)).sum())
+        longest = float(self.problem.squared_norms.max())
+        needed = 0.5 * float(np.abs(y).max()) ** 2 / longest if longest > 0.0 else np.inf
+        return 1e-12 * min(at_zero, needed)
 
     @cached_property
     def unit(self) -> float:
@@ -96,7 +101,7 @@ class Objective:
         return float(terms.sum()) - self.regularizer(w, b)
 
     def best_intercept(self, z: Array) -> float:
-        """The b that minimises Σ C_i ℓ(z_i + b) for an absolute loss; the middle if several do.
+        """Minimise Σ C_i ℓ(z_i + b) over b for an absolute loss; the middle if several b do.
 
         The derivative in b falls by `upper` where a sample leaves its costly side and by −`lower`
         where it enters the other one: walk through those breakpoints until it crosses 0.
@@ -113,7 +118,7 @@ class Objective:
         return 0.5 * float(places[first] + places[last])
 
     def feasible(self, beta: Array) -> Array:
-        """The dual point made feasible: clipped to its box and, for a free intercept, balanced.
+        """Make the dual point feasible: clipped to its box and, for a free intercept, balanced.
 
         Without a regulariser only β = 0 is known to be feasible.
         """

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from maxmargin import _core
+import maxmargin._core as _core
 from maxmargin.validation import Array, Matrix
 
 #: Stored values that one compiled call may read: well under the 0.2 s in which Ctrl-C answers.

@@ -13,7 +13,8 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
 Array: TypeAlias = NDArray[np.float64]
-Matrix: TypeAlias = "NDArray[Any] | sparse.csr_matrix | sparse.csr_array"
+#: A C-ordered float32 or float64 array, or a CSR matrix or array of such values.
+Matrix: TypeAlias = Any
 
 MAX_ROWS = 2**31 - 1
 
@@ -88,9 +89,7 @@ def total_cost(C: object, lam: object, n_samples: float) -> float:
     return 1.0 / (n_samples * lam)
 
 
-def sample_costs(
-    X: Matrix, C: object, lam: object, sample_weight: object | None
-) -> Array:
+def sample_costs(X: Matrix, C: object, lam: object, sample_weight: object | None) -> Array:
     """C_i = C × sample weight; with lam, n counts the weights, so that repeating is weighting."""
     n_samples = X.shape[0]
     if sample_weight is None:
@@ -122,11 +121,12 @@ def class_costs(cost: Array, class_weight: Any, classes: NDArray[Any], y: NDArra
             "class_weight must give every class a finite weight, 0 or larger, and one a positive"
             f" one, got {class_weight!r}."
         )
-    return cost * weights[np.searchsorted(classes, y)]
+    weighted: Array = cost * weights[np.searchsorted(classes, y)]
+    return weighted
 
 
 def scale_advice(X: Matrix) -> str:
-    """A sentence on what scaling would do, where the columns differ wildly in size."""
+    """Say what scaling would do, where the columns differ wildly in size."""
     if sparse.issparse(X):
         squares = np.bincount(X.indices, weights=X.data.astype(np.float64) ** 2)
     else:

@@ -1,6 +1,7 @@
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from maxmargin import LinearSVC, LinearSVR
+from maxmargin import LinearSVC, LinearSVR, PegasosClassifier
 
 
 @parametrize_with_checks(
@@ -12,4 +13,11 @@ from maxmargin import LinearSVC, LinearSVR
     ]
 )
 def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+# Pegasos promises no tolerance on the checks' unscaled data, and says so in a warning.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks([PegasosClassifier(max_iter=100)])
+def test_scikit_learn_check_of_a_stream(estimator, check):
     check(estimator)

@@ -137,6 +137,21 @@ def test_separable_data_are_solved(solver, loss, intercept):
 
 
 @EXACT
+@REGULARIZED_LOSSES
+@pytest.mark.parametrize("C", [1e12, 1e15, 1e20])
+def test_optimal_is_honest_where_the_costs_dwarf_the_optimum(solver, loss, C):
+    """Data that can be fitted without loss: P* hardly depends on C, P(0, 0) grows with it."""
+    X, y = separable()
+    y = y if loss.one_sided else X @ np.array([0.5, -1.0, 2.0])
+    best = solve(objective_of(loss, X=X, y=y, C=1e8), "newton", 1e-8, 300).certificate
+    assert best.status is Status.OPTIMAL
+    reached = solve(objective_of(loss, X=X, y=y, C=C), solver, 1e-3, 1000).certificate
+    if reached.status is Status.OPTIMAL:
+        assert reached.primal <= best.primal * (1 + 2e-3)
+    assert reached.relative_gap >= 0.999 * (reached.primal - best.primal) / best.primal - 1e-6
+
+
+@EXACT
 @pytest.mark.parametrize("shape", [(10, 40), (40, 1), (2, 1)], ids=["wide", "one column", "two"])
 @REGULARIZED_LOSSES
 @ALL_INTERCEPTS

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
+from maxmargin.estimators.pegasos import PegasosClassifier
 
-__all__ = ["LinearSVC", "LinearSVR"]
+__all__ = ["LinearSVC", "LinearSVR", "PegasosClassifier"]

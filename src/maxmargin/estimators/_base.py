@@ -37,7 +37,7 @@ from maxmargin.validation import (
 class LinearModel(CallbackSupportMixin, BaseEstimator):
     """f(x) = <w, x> + b, fitted by any solver, with the certificate of the fit."""
 
-    def _check_X(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+    def _check_rows(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
         return validate_data(
             self,
             X,
@@ -68,14 +68,14 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         return Stopping(tol, self.max_iter, self.max_time)
 
     def _solver(self, objective: Objective) -> Solver:
-        if hasattr(self.solver, "solve"):
-            return self.solver
-        name = check_choice("solver", self.solver, ("auto", *SOLVERS))
+        given: Any = self.solver
+        if hasattr(given, "solve"):
+            solver: Solver = given
+            return solver
+        name = check_choice("solver", given, ("auto", *SOLVERS))
         return choose(objective) if name == "auto" else SOLVERS[name]()
 
-    def _fit_targets(
-        self, X: Matrix, targets: list[Array], costs: list[Array], loss: Loss
-    ) -> None:
+    def _fit_targets(self, X: Matrix, targets: list[Array], costs: list[Array], loss: Loss) -> None:
         """Solve one problem for each column of targets and store what was learnt."""
         scaling = check_positive(
             "intercept_scaling", self.intercept_scaling, advice="1.0 is LIBLINEAR's."
@@ -148,7 +148,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         ]
 
     def _reporter(self, context: Any, task: int, n_tasks: int) -> Any:
-        """What is told of each look: a line if verbose, and scikit-learn's callbacks."""
+        """Return what is told of each look: a line if verbose, and scikit-learn's callbacks."""
         callbacks = bool(getattr(self, "_skl_callbacks", ())) and n_tasks == 1
         if not (self.verbose or callbacks):
             return None

@@ -76,19 +76,19 @@ class LinearClassifier(ClassifierMixin):
 
 
 def binary_targets(y: NDArray[Any], cost: Array) -> tuple[NDArray[Any], list[Array]]:
-    """The labels, and ±1 for each binary problem: one for two labels, else one for each label."""
-    weighted = np.unique(y[cost > 0.0])
+    """Return the labels, and ±1 for each problem: one for two labels, else one for each label."""
+    classes = np.unique(y)
+    weighted = classes if cost.all() else np.unique(y[cost > 0.0])
     if len(weighted) < 2:
         raise ValueError(
             f"y has one class, {weighted[0]!r}, among the samples of positive weight; a"
             " classifier needs samples of at least two classes."
         )
-    classes = np.unique(y)
     positives = classes[1:] if len(classes) == 2 else classes
     return classes, [np.where(y == positive, 1.0, -1.0) for positive in positives]
 
 
-class LinearSVC(LinearClassifier, LinearModel):
+class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is composed
     __doc__ = f"""Linear support vector classifier that proves its answer.
 
     Minimises ½‖w‖² + Σ C_i ℓ(y_i (<w, x_i> + b)). With the default hinge loss and free intercept
@@ -161,7 +161,7 @@ class LinearSVC(LinearClassifier, LinearModel):
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Fit to the rows of X with labels y; `sample_weight` multiplies C."""
-        X, y = self._check_X(X, y)
+        X, y = self._check_rows(X, y)
         check_classification_targets(y)
         loss = CLASSIFICATION[check_choice("loss", self.loss, CLASSIFICATION)]
         cost = sample_costs(X, self.C, self.lam, sample_weight)
@@ -171,7 +171,7 @@ class LinearSVC(LinearClassifier, LinearModel):
         return self
 
 
-class LinearSVR(RegressorMixin, LinearModel):
+class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is composed
     __doc__ = f"""Linear support vector regression that proves its answer.
 
     Minimises ½‖w‖² + Σ C_i ℓ(y_i − <w, x_i> − b). The squared losses have no factor ½, so
@@ -226,12 +226,10 @@ class LinearSVR(RegressorMixin, LinearModel):
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
         """Fit to the rows of X with targets y; `sample_weight` multiplies C."""
-        X, y = self._check_X(X, y, y_numeric=True)
+        X, y = self._check_rows(X, y, y_numeric=True)
         name = check_choice("loss", self.loss, REGRESSION)
         if not isinstance(self.epsilon, numbers.Real) or not 0.0 <= self.epsilon < np.inf:
-            raise ValueError(
-                f"epsilon must be a finite number, 0 or larger, got {self.epsilon!r}."
-            )
+            raise ValueError(f"epsilon must be a finite number, 0 or larger, got {self.epsilon!r}.")
         cost = sample_costs(X, self.C, self.lam, sample_weight)
         target = np.ascontiguousarray(y, dtype=np.float64)
         self._fit_targets(X, [target], [cost], regression_loss(name, float(self.epsilon)))
@@ -246,7 +244,7 @@ class LinearSVR(RegressorMixin, LinearModel):
 
 def decision_values(model: LinearModel, X: Any) -> Array:
     """Xw + b without a copy of X; a matrix if the model has several rows of weights."""
-    X = canonical_rows(model._check_X(X, reset=False))
+    X = canonical_rows(model._check_rows(X, reset=False))
     nothing = np.zeros(X.shape[0])
     problem = Problem(X, nothing, nothing)
     columns = [

@@ -104,11 +104,11 @@ random_state, verbose
     @with_callbacks
     def fit(self, X: Any, y: Any) -> PegasosClassifier:
         """Fit to the rows of X with labels y."""
-        X, y = self._check_X(X, y)
+        X, y = self._check_rows(X, y)
         check_classification_targets(y)
         cost = sample_costs(X, None, self.lam, None)
         self.classes_, targets = binary_targets(y, cost)
-        self._streams = None
+        self._streams: list[PegasosStream] = []
         self._fit_targets(X, targets, [cost] * len(targets), self._loss())
         self.t_ = max(int(solution.notes["steps"]) for solution in self.solutions_)
         self.bound_ = sum(solution.notes["bound"] for solution in self.solutions_)
@@ -117,9 +117,12 @@ random_state, verbose
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> PegasosClassifier:
-        """Take one pass over a batch; the first call must name all `classes`."""
-        first = getattr(self, "_streams", None) is None
-        X, y = self._check_X(X, y, reset=first)
+        """Take one pass over a batch, on from `fit` if it was called.
+
+        Otherwise the first call must name all `classes`.
+        """
+        first = not getattr(self, "_streams", [])
+        X, y = self._check_rows(X, y, reset=first)
         check_classification_targets(y)
         lam = check_positive("lam", self.lam, advice="C = 1/(n_samples * lam).")
         weight = sample_costs(X, 1.0, None, sample_weight)
@@ -142,6 +145,9 @@ random_state, verbose
         return self
 
     def _open_streams(self, n_features: int, lam: float, y: Any, classes: Any) -> None:
+        fitted = getattr(self, "solutions_", ()) if classes is None else ()
+        if fitted:
+            classes = self.classes_
         if classes is None:
             raise ValueError(
                 "The first call to partial_fit needs classes=, the list of all labels that the"
@@ -150,7 +156,6 @@ random_state, verbose
         self.classes_ = np.unique(classes)
         if len(self.classes_) < 2:
             raise ValueError(f"classes must name at least two labels, got {classes!r}.")
-        self.__dict__.pop("solutions_", None)
         count = 1 if len(self.classes_) == 2 else len(self.classes_)
         seeds = check_random_state(self.random_state).randint(2**31, size=count)
         self._streams = [
@@ -165,6 +170,9 @@ random_state, verbose
             )
             for seed in seeds
         ]
+        for stream, solution in zip(self._streams, fitted, strict=False):
+            stream.resume(solution.w, solution.b, int(solution.notes["steps"]))
+        self.__dict__.pop("solutions_", None)
 
     def _loss(self) -> Any:
         return CLASSIFICATION[check_choice("loss", self.loss, ("hinge", "squared_hinge"))]

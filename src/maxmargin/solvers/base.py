@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from maxmargin import _core
+import maxmargin._core as _core
 from maxmargin.certificate import Certificate, Status, certify, relative
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
@@ -206,7 +206,7 @@ class Monitor:
 
 
 def bias_of(objective: Objective, reach: float) -> _core.Bias:
-    """The intercept as the core has it: a feature of constant value, and an anchor.
+    """Return the intercept as the core has it: a feature of constant value, and an anchor.
 
     A free intercept is solved for by proximal steps: b is penalised by its distance to the anchor,
     and the anchor follows. The steps are long enough for b to cross the scale of f within one even

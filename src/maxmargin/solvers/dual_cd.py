@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin import _core
+import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Solution

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cython_blas, lapack
 
-from maxmargin import _core
+import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Solution
@@ -132,7 +132,7 @@ class _Level:
             self.centre = np.zeros(m)
 
     def predict(self) -> None:
-        """z = f(x) from the weights alone, free of accumulated rounding."""
+        """Z = f(x) from the weights alone, free of accumulated rounding."""
         self._predict(self.w, self.z)
         self.z += self.bias.anchor
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin import _core
+import maxmargin._core as _core
 from maxmargin.losses import HINGE, Loss
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
@@ -175,6 +175,11 @@ class PegasosStream:
         self.offset = self.anchor = 0.0
         self.feature = math.nan  # of the bias, chosen from the first batch
         self.horizon = 0
+
+    def resume(self, w: Array, b: float, steps: int) -> None:
+        """Go on from a fitted point as if it had been reached in so many steps of the stream."""
+        self.iterate.set(w, b)
+        self.offset, self.anchor = float(steps), b
 
     @property
     def t(self) -> int:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from maxmargin import _core
+import maxmargin._core as _core
 from maxmargin.validation import check_positive
 
 

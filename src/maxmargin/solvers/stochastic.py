@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from maxmargin import _core
+import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solvers.base import Monitor, Start, bias_of
