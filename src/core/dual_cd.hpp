@@ -7,7 +7,7 @@
 // its proximal iteration: the caller moves `bias.anchor` (docs/decisions/0003).
 //
 // Invariant: w = sum_i beta_i (x_i, bias.feature).
-// Rows that sit at a kink with more slack than the last epoch's worst violation are set aside;
+// Rows that sit at a kink with much slack beside the last epoch's worst violation are set aside;
 // the caller brings all of them back before it certifies, so shrinking cannot change the answer.
 #pragma once
 
@@ -52,6 +52,7 @@ MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double
                               Bias bias, double* beta, double* w, std::int32_t* order, Sweep& sweep,
                               Random& random, Size max_epochs, double relative_target,
                               const Deadline& deadline) {
+  constexpr double kShrink = 0.25;  // measured on text: 1 is 20 % slower, 0.03 shrinks in error
   constexpr Size kAhead = 4;
   constexpr Size kClockMask = 255;
   double& w_bias = w[rows.n_features];
@@ -92,8 +93,8 @@ MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double
       w_bias += change * bias.feature;
     }
     sweep.cursor = -1;
-    sweep.threshold =
-        sweep.violation > 0.0 ? sweep.violation : std::numeric_limits<double>::infinity();
+    sweep.threshold = sweep.violation > 0.0 ? kShrink * sweep.violation
+                                            : std::numeric_limits<double>::infinity();
     sweep.last_gap = sweep.gap;
     ++sweep.epochs;
     ++epoch;

@@ -48,4 +48,4 @@ def sweep(objective, feature, anchor, state, random):
         state.dual += objective.loss.conjugate(y[one], cost[one], beta[one])[0] - conjugate
         state.dual -= change * (z + 0.5 * (x @ x) * change)
         w += change * x
-    state.threshold = state.violation if state.violation > 0 else np.inf
+    state.threshold = 0.25 * state.violation if state.violation > 0 else np.inf

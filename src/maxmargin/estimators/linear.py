@@ -33,7 +33,7 @@ _PARAMETERS = """C : float, default=1.0
         Penalise b like a weight, as LIBLINEAR does. By default b is free.
     intercept_scaling : float, default=1.0
         The constant feature whose weight a penalised intercept is.
-    max_iter : int or None, default=1000
+    max_iter : int or None, default=10_000
         Most epochs or Newton steps.
     max_time : float or None, default=None
         Most seconds. A fit stopped early returns its best model, with a warning that has the gap.
@@ -135,7 +135,7 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
         penalized_intercept: bool = False,
         intercept_scaling: float = 1.0,
         class_weight: dict[Any, float] | str | None = None,
-        max_iter: int | None = 1000,
+        max_iter: int | None = 10_000,
         max_time: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -202,7 +202,7 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
         fit_intercept: bool = True,
         penalized_intercept: bool = False,
         intercept_scaling: float = 1.0,
-        max_iter: int | None = 1000,
+        max_iter: int | None = 10_000,
         max_time: float | None = None,
         warm_start: bool = False,
         random_state: Any = None,

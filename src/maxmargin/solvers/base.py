@@ -56,6 +56,10 @@ class Solver(Protocol):
         """Minimise until the monitor says stop."""
 
 
+class Halted(Exception):  # noqa: N818 - not an error
+    """Raised between two compiled calls when the fit is to end at once."""
+
+
 class Interrupt:
     """A request to stop, shared by the fits that it concerns."""
 
@@ -154,9 +158,18 @@ class Monitor:
             return Status.STOPPED_BY_ITERATIONS
         return Status.RUNNING
 
+    def checkpoint(self) -> None:
+        """Raise Halted if Ctrl-C or the clock says so: for work too long to finish first."""
+        if self.halted(0) in (Status.INTERRUPTED, Status.STOPPED_BY_TIME):
+            raise Halted
+
     def due(self, n_iter: int) -> bool:
         """Whether it is time for a look at the progress, even if there is little hope."""
         return n_iter >= self._next_look
+
+    def until_due(self, n_iter: int) -> int:
+        """Iterations to make before that look, at least one."""
+        return max(1, math.ceil(self._next_look) - n_iter)
 
     def judge(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:
         """Certify the point, remember what is best of it, and decide."""

@@ -39,7 +39,8 @@ class DualCD:
             bias.anchor = start.b if free else 0.0
         order = np.arange(n, dtype=np.int32)
         sweep, random = _core.Sweep(n), _core.Random(start.seed)
-        trust = 2.0  # the sweep sums its gaps before each step, so it sees about twice the gap
+        # The sweep sums the gaps that it meets before each step: two to five times what is left.
+        trust = 2.0 if objective.loss.bounded else 4.0
 
         def now() -> float:
             return float(bias.anchor + bias.feature * w[d])
@@ -50,7 +51,7 @@ class DualCD:
             sweep.dual = monitor.dual
         while status is Status.RUNNING:
             done = sweep.epochs
-            epochs = monitor.iterations_left(done, 1 if free else 64)
+            epochs = monitor.iterations_left(done, 1 if free else monitor.until_due(done))
             _core.dual_cd(
                 problem.rows, objective.terms, norms, bias, beta, w, order, sweep, random,
                 epochs, trust * monitor.tol, monitor.seconds_left,
@@ -65,5 +66,7 @@ class DualCD:
             status = monitor.judge(w[:d], now(), beta, sweep.epochs)
             if promising:
                 trust *= 0.5
+            if promising or monitor.history[-1].gap > 4.0 * sweep.last_gap:
+                # Rows were set aside too early, or will be looked at again before the next proof.
                 sweep.n_active, sweep.threshold = n, math.inf
         return monitor.finish(self.name, status)

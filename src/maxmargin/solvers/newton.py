@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,16 +13,16 @@ import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Solution
-from maxmargin.solvers.base import Monitor, Start, bias_of, require
+from maxmargin.solvers.base import Halted, Monitor, Start, bias_of, require
 from maxmargin.validation import Array
 
 Subset = NDArray[np.int32]
 
 _DSYRK = cython_blas.__pyx_capi__["dsyrk"]
 
-#: Multiply-adds that one compiled call may spend on the Hessian: about a tenth of a second.
-_FLOPS_PER_CALL = 2**31
-_VALUES_PER_CALL = 2**25
+#: Multiply-adds that one compiled call may spend on the Hessian: some hundredths of a second.
+_FLOPS_PER_CALL = 2**29
+_VALUES_PER_CALL = 2**24
 
 #: Beyond it a single factorisation takes minutes.
 MAX_FEATURES = 10_000
@@ -63,23 +64,22 @@ class Newton:
                 f"solver='newton' keeps matrices of n_features², {8e-9 * d * d:.0f} GB each for the"
                 f" {d} features of X, and takes at most {MAX_FEATURES}. Use solver='dual_cd'."
             )
-        bias = bias_of(objective, reach=30.0)
-        unit = objective.unit
-        w, softness, n_iter = np.zeros(d + 1), self.softness * unit, 0
-        if start.beta is None:
-            rng = np.random.default_rng(start.seed)
-            for size in self._sample_sizes(n, d):
-                subset = np.sort(rng.choice(n, size, replace=False)).astype(np.int32)
-                level = _Level(objective, bias, subset, w, softness)
-                n_iter = level.rough_solve(self.shrink, monitor, n_iter)
-                w, softness = level.w, 0.5 * unit
-            level = _Level(objective, bias, np.arange(n, dtype=np.int32), w, softness)
-        else:
+        bias, w = bias_of(objective, reach=30.0), np.zeros(d + 1)
+        everything = np.arange(n, dtype=np.int32)
+        first, later = self.softness * objective.unit, 0.5 * objective.unit
+        if start.beta is not None:
             beta = objective.feasible(start.beta)
             w[:d], w[d] = problem.combine(beta), bias.feature * beta.sum()
             bias.anchor = start.b if objective.intercept is Intercept.FREE else 0.0
-            level = _Level(objective, bias, np.arange(n, dtype=np.int32), w, 0.5 * unit, beta)
-        return level.solve(self.shrink, monitor, n_iter)
+            level = _Level(monitor, bias, everything, w, later, beta)
+            return level.solve(self.shrink, 0)
+        softness, n_iter, rng = first, 0, np.random.default_rng(start.seed)
+        for size in self._sample_sizes(n, d):
+            subset = np.sort(rng.choice(n, size, replace=False)).astype(np.int32)
+            level = _Level(monitor, bias, subset, w, softness)
+            n_iter = level.rough_solve(self.shrink, n_iter)
+            w, softness = level.w, later
+        return _Level(monitor, bias, everything, w, softness).solve(self.shrink, n_iter)
 
     def _sample_sizes(self, n: int, d: int) -> list[int]:
         """Ascending; the smallest still has eight rows a feature."""
@@ -100,16 +100,17 @@ class _Level:
 
     def __init__(
         self,
-        objective: Objective,
+        monitor: Monitor,
         bias: _core.Bias,
         subset: Subset,
         w: Array,
         softness: float,
         centre: Array | None = None,
     ) -> None:
+        objective = monitor.objective
         problem = objective.problem
         n, m, dim = problem.n_samples, len(subset), problem.n_features + 1
-        self.objective, self.bias, self.subset = objective, bias, subset
+        self.monitor, self.objective, self.bias, self.subset = monitor, objective, bias, subset
         self.w, self.softness = w, softness
         y, cost = problem.y, problem.cost
         if m < n:
@@ -124,7 +125,8 @@ class _Level:
         per_row = max(problem.n_stored // max(n, 1), 1)
         self.step_rows = max(1, _VALUES_PER_CALL // per_row)
         self.step_gram = max(1, _FLOPS_PER_CALL // dim**2)
-        self.predict()
+        self._predict(self.w, self.z, interruptible=False)
+        self.z += bias.anchor
         # The middle of the box: right to first order for the rows at the kink, whoever they are.
         side = y if objective.loss.one_sided else np.sign(y - self.z)
         self.centre = centre if centre is not None else 0.5 * cost * side
@@ -136,9 +138,11 @@ class _Level:
         self._predict(self.w, self.z)
         self.z += self.bias.anchor
 
-    def _predict(self, w: Array, out: Array) -> None:
+    def _predict(self, w: Array, out: Array, *, interruptible: bool = True) -> None:
         rows = self.objective.problem.rows
         for begin in range(0, len(out), self.step_rows):
+            if interruptible:
+                self.monitor.checkpoint()
             end = min(begin + self.step_rows, len(out))
             _core.newton_predict(rows, self.subset, self.bias, w, begin, end, out)
 
@@ -166,6 +170,7 @@ class _Level:
         if self.n_leaving > self.n_sloped:  # fewer rows to add anew than to take away
             self.forget_gram()
         for begin in range(0, len(self.z), self.step_gram):
+            self.monitor.checkpoint()
             end = min(begin + self.step_gram, len(self.z))
             _core.newton_gram(
                 self.objective.problem.rows, self.subset, self.terms, self.bias, begin, end,
@@ -225,22 +230,28 @@ class _Level:
         """Whether the softening, and not the Newton iteration, is what is left of the gap."""
         return self.imbalance <= 0.3 * self.softening
 
-    def rough_solve(self, shrink: float, monitor: Monitor, n_iter: int) -> int:
+    def advance(self, shrink: float, *, recentre: bool) -> None:
+        """One step, after an outer one if it is time; left at the last point if halted in it."""
+        with suppress(Halted):
+            if recentre:
+                self.recentre(shrink)
+            self.step()
+
+    def rough_solve(self, shrink: float, n_iter: int) -> int:
         """Solve roughly: more is lost on the step to the next sample anyway."""
         for _ in range(30):
-            if monitor.halted(n_iter) is not Status.RUNNING:
+            if self.monitor.halted(n_iter) is not Status.RUNNING:
                 break
             self.sums()
             if self.gap <= 0.3 * self.primal:
                 break
-            if self.settled:
-                self.recentre(shrink)
-            self.step()
+            self.advance(shrink, recentre=self.settled)
             n_iter += 1
         return n_iter
 
-    def solve(self, shrink: float, monitor: Monitor, n_iter: int) -> Solution:
+    def solve(self, shrink: float, n_iter: int) -> Solution:
         """Solve until the monitor is content; the estimate of the gap says when to ask it."""
+        monitor = self.monitor
         while True:
             self.sums()
             status = monitor.halted(n_iter)
@@ -249,9 +260,7 @@ class _Level:
                 status = monitor.judge(self.w[:-1], self.b, self.beta, n_iter)
             if status is not Status.RUNNING:
                 return monitor.finish(Newton.name, status)
-            if promising or self.settled:
-                self.recentre(shrink)
-            self.step()
+            self.advance(shrink, recentre=promising or self.settled)
             n_iter += 1
 
 
