@@ -238,7 +238,6 @@ NB_MODULE(_core, m) {
       .def_ro("fenchel_young", &NewtonSums::fenchel_young)
       .def_ro("primal_loss", &NewtonSums::primal_loss)
       .def_ro("n_sloped", &NewtonSums::n_sloped)
-      .def_ro("n_entering", &NewtonSums::n_entering)
       .def_ro("n_leaving", &NewtonSums::n_leaving);
   m.def("newton_predict", &newton_predict_rows, "rows"_a, "subset"_a, "bias"_a, "w"_a, "begin"_a,
         "end"_a, "out"_a);

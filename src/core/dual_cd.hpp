@@ -93,8 +93,8 @@ MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double
       w_bias += change * bias.feature;
     }
     sweep.cursor = -1;
-    sweep.threshold = sweep.violation > 0.0 ? kShrink * sweep.violation
-                                            : std::numeric_limits<double>::infinity();
+    sweep.threshold =
+        sweep.violation > 0.0 ? kShrink * sweep.violation : std::numeric_limits<double>::infinity();
     sweep.last_gap = sweep.gap;
     ++sweep.epochs;
     ++epoch;

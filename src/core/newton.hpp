@@ -47,8 +47,7 @@ struct NewtonSums {
   double fenchel_young = 0.0;  // sum of cost * loss(z) + z beta - conjugate(beta): part of the gap
   double primal_loss = 0.0;
   Size n_sloped = 0;
-  Size n_entering = 0;  // sloped, but not yet in the Gram matrix
-  Size n_leaving = 0;
+  Size n_leaving = 0;  // no longer sloped, but still in the Gram matrix
 };
 
 // Per row: is it in a sloped piece now, and does the Gram matrix hold it?
@@ -67,16 +66,20 @@ class GramSum {
         sign_(sign),
         gram_(gram),
         dim_(static_cast<int>(rows.n_features) + 1),
-        columns_(std::clamp(static_cast<int>(kBlock) / dim_, 64, 1024)) {}
+        columns_(std::clamp(kBlock / dim_, 256, 1024)),
+        column_(dim_ + 1),
+        value_(dim_ + 1) {}
 
   MAXMARGIN_INLINE void add(Size i, double weight) {
     constexpr double kScatterCost = 8.0;  // of one scattered product, against one inside SYRK
-    const double stored = static_cast<double>(rows_.work(i, i + 1));
-    if (kScatterCost * stored * stored < static_cast<double>(dim_) * dim_) {
-      scatter(i, sign_ * weight);
-    } else {
-      enqueue(i, std::sqrt(weight));
+    if (Rows::kSparse || dim_ > kWide) {  // a narrow dense row is not worth the search for zeros
+      const int count = rows_.gather(i, column_.data(), value_.data());
+      if (kScatterCost * count * count < static_cast<double>(dim_) * dim_) {
+        scatter(count, sign_ * weight);
+        return;
+      }
     }
+    enqueue(i, std::sqrt(weight));
   }
 
   void flush() {
@@ -87,11 +90,28 @@ class GramSum {
   }
 
  private:
-  MAXMARGIN_INLINE void scatter(Size i, double weight) {
-    rows_.add_outer(i, weight, gram_, dim_);
-    double* last = gram_ + static_cast<Size>(dim_ - 1) * dim_;
-    rows_.add_scaled(i, weight * bias_.feature, last);
-    last[dim_ - 1] += weight * bias_.feature * bias_.feature;
+  // The gathered columns must be sorted: only the upper triangle is kept.
+  MAXMARGIN_INLINE void scatter(int count, double weight) {
+    column_[count] = dim_ - 1;
+    value_[count] = bias_.feature;
+    const int* __restrict column = column_.data();
+    const double* __restrict value = value_.data();
+    for (int j = 0; j <= count; ++j) {
+      double* __restrict out = gram_ + static_cast<Size>(column[j]) * dim_;
+      const double scaled = weight * value[j];
+      int k = 0;
+      for (; k + 4 <= j + 1; k += 4) {  // columns are distinct: four sums at a time
+        const double o0 = out[column[k]] + scaled * value[k];
+        const double o1 = out[column[k + 1]] + scaled * value[k + 1];
+        const double o2 = out[column[k + 2]] + scaled * value[k + 2];
+        const double o3 = out[column[k + 3]] + scaled * value[k + 3];
+        out[column[k]] = o0;
+        out[column[k + 1]] = o1;
+        out[column[k + 2]] = o2;
+        out[column[k + 3]] = o3;
+      }
+      for (; k <= j; ++k) out[column[k]] += scaled * value[k];
+    }
   }
 
   MAXMARGIN_INLINE void enqueue(Size i, double root) {
@@ -103,7 +123,8 @@ class GramSum {
     if (++filled_ == columns_) flush();
   }
 
-  static constexpr std::size_t kBlock = 32768;  // values: half an L2 cache
+  static constexpr int kWide = 256;
+  static constexpr int kBlock = 32768;  // values: half an L2 cache, where 256 columns fit in it
   const Rows& rows_;
   Bias bias_;
   Dsyrk dsyrk_;
@@ -112,6 +133,8 @@ class GramSum {
   int dim_;
   int columns_;
   int filled_ = 0;
+  std::vector<int> column_;  // of one row, while it is scattered
+  std::vector<double> value_;
   std::vector<double> block_;
 };
 
@@ -122,24 +145,38 @@ MAXMARGIN_CLONES NewtonSums newton_dual(const Rows& rows, const std::int32_t* su
                                         const Proximal& prox, Bias bias, const double* z,
                                         Size begin, Size end, double* beta, double* combination,
                                         std::uint8_t* flags) {
+  constexpr Size kChunk = 256;  // the formulas of a chunk run as vectors, then its rows are read
+  double next[kChunk], weight[kChunk];
   NewtonSums sums;
-  for (Size k = begin; k < end; ++k) {
-    const Term term = prox.terms[k];
-    const Slope at = slope(term, prox.soften(k), prox.centre[k], z[k]);
-    const double value = term.value(z[k]);
-    const double change = at.beta - beta[k];
-    sums.primal_loss += value;
-    sums.fenchel_young += value + z[k] * at.beta - term.conjugate(at.beta);
-    if (change != 0.0) {
-      beta[k] = at.beta;
-      rows.add_scaled(subset[k], change, combination);
-      combination[rows.n_features] += change * bias.feature;
+  for (Size from = begin; from < end; from += kChunk) {
+    const Size count = std::min(kChunk, end - from);
+    double losses = 0.0, gaps = 0.0;
+#pragma omp simd reduction(+ : losses, gaps)
+    for (Size j = 0; j < count; ++j) {
+      const Size k = from + j;
+      const Term term = prox.terms[k];
+      const Slope at = slope(term, prox.soften(k), prox.centre[k], z[k]);
+      const double value = term.value(z[k]);
+      next[j] = at.beta;
+      weight[j] = at.weight;
+      losses += value;
+      gaps += value + z[k] * at.beta - term.conjugate(at.beta);
     }
-    const bool held = (flags[k] & kInGram) != 0, sloped = at.weight > 0.0;
-    flags[k] = static_cast<std::uint8_t>((held ? kInGram : 0) | (sloped ? kSloped : 0));
-    sums.n_sloped += sloped;
-    sums.n_entering += sloped && !held;
-    sums.n_leaving += held && !sloped;
+    sums.primal_loss += losses;
+    sums.fenchel_young += gaps;
+    for (Size j = 0; j < count; ++j) {
+      const Size k = from + j;
+      const double change = next[j] - beta[k];
+      if (change != 0.0) {
+        beta[k] = next[j];
+        rows.add_scaled(subset[k], change, combination);
+        combination[rows.n_features] += change * bias.feature;
+      }
+      const bool held = (flags[k] & kInGram) != 0, sloped = weight[j] > 0.0;
+      flags[k] = static_cast<std::uint8_t>((held ? kInGram : 0) | (sloped ? kSloped : 0));
+      sums.n_sloped += sloped;
+      sums.n_leaving += held && !sloped;
+    }
   }
   return sums;
 }

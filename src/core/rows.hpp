@@ -16,6 +16,7 @@ using Size = std::ptrdiff_t;
 
 template <class T>
 struct DenseRows {
+  static constexpr bool kSparse = false;
   const T* values;
   Size n_samples;
   Size n_features;
@@ -51,13 +52,16 @@ struct DenseRows {
     return total;
   }
 
-  // The upper triangle of out (Fortran order, columns `stride` apart) += weight * x_i x_i'.
-  MAXMARGIN_INLINE void add_outer(Size i, double weight, double* out, Size stride) const {
+  // The columns and values of row i that are not 0, in order; returns how many.
+  MAXMARGIN_INLINE int gather(Size i, int* column, double* value) const {
     const T* x = row(i);
+    int count = 0;
     for (Size j = 0; j < n_features; ++j) {
-      const double scaled = weight * static_cast<double>(x[j]);
-      for (Size k = 0; k <= j; ++k) out[j * stride + k] += scaled * static_cast<double>(x[k]);
+      column[count] = static_cast<int>(j);
+      value[count] = static_cast<double>(x[j]);
+      count += x[j] != T(0);
     }
+    return count;
   }
 
   MAXMARGIN_INLINE void prefetch(Size i) const {
@@ -75,6 +79,7 @@ struct DenseRows {
 
 template <class T, class Index>
 struct CsrRows {
+  static constexpr bool kSparse = true;
   const T* values;
   const Index* columns;
   const Index* offsets;
@@ -109,15 +114,13 @@ struct CsrRows {
     return total;
   }
 
-  // As for DenseRows; the columns of a row must be sorted.
-  MAXMARGIN_INLINE void add_outer(Size i, double weight, double* out, Size stride) const {
-    const Size begin = offsets[i], end = offsets[i + 1];
-    for (Size j = begin; j < end; ++j) {
-      const double scaled = weight * static_cast<double>(values[j]);
-      double* column = out + columns[j] * stride;
-      for (Size k = begin; k <= j; ++k)
-        column[columns[k]] += scaled * static_cast<double>(values[k]);
+  MAXMARGIN_INLINE int gather(Size i, int* column, double* value) const {
+    int count = 0;
+    for (Size k = offsets[i]; k < offsets[i + 1]; ++k, ++count) {
+      column[count] = static_cast<int>(columns[k]);
+      value[count] = static_cast<double>(values[k]);
     }
+    return count;
   }
 
   MAXMARGIN_INLINE void prefetch(Size i) const {

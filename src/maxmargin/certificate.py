@@ -11,9 +11,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 
+from maxmargin.losses import Box, Loss
 from maxmargin.objective import Objective
 from maxmargin.validation import Array
 
@@ -136,41 +138,77 @@ def certify(objective: Objective, w: Array, b: float, beta: Array) -> Certificat
 
     and each bracket is a Fenchel-Young gap, hence non-negative.
     """
-    problem, loss = objective.problem, objective.loss
     beta = objective.feasible(beta)
-    z = problem.predict(w, b)
-    losses = loss.value(problem.y, problem.cost, z)
-    conjugates = loss.conjugate(problem.y, problem.cost, beta)
+    z = objective.problem.predict(w, b)
     dual_w, dual_b = objective.weights_of(beta)
-    primal = objective.regularizer(w, b) + float(losses.sum())
-    dual = float(conjugates.sum()) - objective.regularizer(dual_w, dual_b)
-    brackets = np.maximum(0.0, losses + z * beta - conjugates)
-    gap = objective.regularizer(w - dual_w, b - dual_b) + float(brackets.sum())
+    parts = [_tally(objective, z, beta, rows) for rows in _chunks(len(z))]
+    losses, conjugates, brackets, slacks = (
+        sum(column) for column in zip(*(part.sums for part in parts), strict=True)
+    )
+    dual = conjugates - objective.regularizer(dual_w, dual_b)
+    gap = brackets + objective.regularizer(w - dual_w, b - dual_b)
     norm = math.sqrt(float(w @ w))
-    at_bound = (beta == objective.box.lower) | (beta == objective.box.upper)
     return Certificate(
-        primal=primal,
+        primal=objective.regularizer(w, b) + losses,
         dual=dual,
         gap=gap,
         relative_gap=relative(gap, dual, objective.negligible),
-        kkt_violation=_kkt_violation(objective, z, beta),
-        n_support_free=int(np.count_nonzero((beta != 0.0) & ~at_bound)),
-        n_support_bounded=int(np.count_nonzero((beta != 0.0) & at_bound)),
+        kkt_violation=max(part.kkt_violation for part in parts),
+        n_support_free=sum(part.n_free for part in parts),
+        n_support_bounded=sum(part.n_bounded for part in parts),
         margin=1.0 / norm if norm > 0.0 else math.inf,
-        slack_sum=float(loss.slack(problem.y, z).sum()),
+        slack_sum=slacks,
     )
 
 
-def _kkt_violation(objective: Objective, z: Array, beta: Array) -> float:
+class _Tally(NamedTuple):
+    """What some of the rows contribute."""
+
+    sums: tuple[float, float, float, float]  # losses, conjugates, Fenchel-Young gaps, slacks
+    kkt_violation: float
+    n_free: int
+    n_bounded: int
+
+
+def _chunks(n: int, size: int = 8192) -> list[slice]:
+    """Ranges of rows whose temporary arrays stay in the cache."""
+    return [slice(begin, begin + size) for begin in range(0, n, size)]
+
+
+def _tally(objective: Objective, z: Array, beta: Array, rows: slice) -> _Tally:
+    problem, loss = objective.problem, objective.loss
+    y, cost, z, beta = problem.y[rows], problem.cost[rows], z[rows], beta[rows]
+    box = Box(*(bound[rows] for bound in objective.box))
+    slack = loss.slack(y, z)
+    losses = cost * (slack if loss.bounded else slack**2)
+    conjugates = loss.conjugate(y, cost, beta)
+    brackets = np.maximum(0.0, losses + z * beta - conjugates)
+    support = beta != 0.0
+    at_bound = support & ((beta == box.lower) | (beta == box.upper))
+    n_bounded = int(np.count_nonzero(at_bound))
+    return _Tally(
+        sums=(
+            float(losses.sum()),
+            float(conjugates.sum()),
+            float(brackets.sum()),
+            float(slack.sum()),
+        ),
+        kkt_violation=_kkt_violation(loss, box, (y, cost, z, beta)),
+        n_free=int(np.count_nonzero(support)) - n_bounded,
+        n_bounded=n_bounded,
+    )
+
+
+def _kkt_violation(loss: Loss, box: Box, rows: tuple[Array, Array, Array, Array]) -> float:
     """Largest |β_i − prox(β_i + C_i r_i)| / C_i with r_i = target_i − z_i − curvature_i β_i.
 
     It is |r_i| (less ε) for a free β_i, and falls to 0 as β_i reaches the bound that r_i points to.
     """
-    problem, loss = objective.problem, objective.loss
-    cost = problem.cost
-    residual = loss.target_scale * problem.y - z - objective.box.curvature * beta
+    y, cost, z, beta = rows
+    residual = loss.target_scale * y - z - box.curvature * beta
     moved = beta + cost * residual
-    moved = np.sign(moved) * np.maximum(0.0, np.abs(moved) - cost * loss.epsilon)
-    moved = np.clip(moved, objective.box.lower, objective.box.upper)
-    scale = np.where(cost > 0.0, cost, 1.0)
-    return float(np.max(np.abs(beta - moved) / scale, initial=0.0))
+    if loss.epsilon:
+        moved = np.sign(moved) * np.maximum(0.0, np.abs(moved) - cost * loss.epsilon)
+    change = np.abs(beta - np.clip(moved, box.lower, box.upper))
+    np.divide(change, cost, out=change, where=cost > 0.0)
+    return float(np.max(change, initial=0.0))

@@ -168,7 +168,7 @@ class Monitor:
         return n_iter >= self._next_look
 
     def until_due(self, n_iter: int) -> int:
-        """Iterations to make before that look, at least one."""
+        """Count the iterations to make before that look, at least one."""
         return max(1, math.ceil(self._next_look) - n_iter)
 
     def judge(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:

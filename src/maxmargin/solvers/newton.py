@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -26,6 +27,9 @@ _VALUES_PER_CALL = 2**24
 
 #: Beyond it a single factorisation takes minutes.
 MAX_FEATURES = 10_000
+
+#: Between looks at a gap that is not promising.
+_STEPS_PER_LOOK = 25
 
 _SLOPED = 1  # kSloped of core/newton.hpp
 
@@ -252,16 +256,17 @@ class _Level:
     def solve(self, shrink: float, n_iter: int) -> Solution:
         """Solve until the monitor is content; the estimate of the gap says when to ask it."""
         monitor = self.monitor
-        while True:
+        for steps in itertools.count(1):
             self.sums()
             status = monitor.halted(n_iter)
             promising = self.gap <= monitor.tol * (self.primal - self.gap)
-            if status is not Status.RUNNING or promising or monitor.due(n_iter):
+            if status is not Status.RUNNING or promising or steps % _STEPS_PER_LOOK == 0:
                 status = monitor.judge(self.w[:-1], self.b, self.beta, n_iter)
             if status is not Status.RUNNING:
                 return monitor.finish(Newton.name, status)
             self.advance(shrink, recentre=promising or self.settled)
             n_iter += 1
+        raise AssertionError
 
 
 def _damped_solve(hessian: Array, gradient: Array) -> Array:
