@@ -261,10 +261,7 @@ def _scikit_learn() -> list[Peer]:
         ScikitLinear(f"{family} primal", family, package, SQUARED, options={"dual": False}),
     ]
     steps = {
-        "optimal": {"learning_rate": "optimal"},
         "optimal averaged": {"learning_rate": "optimal", "average": True},
-        "invscaling averaged": {"learning_rate": "invscaling", "eta0": 0.01, "power_t": 0.25}
-        | {"average": True},
         "constant averaged": {"learning_rate": "constant", "eta0": 1e-3, "average": True},
     }
     linear_losses = ("hinge", "epsilon_insensitive")
@@ -307,8 +304,6 @@ def _others() -> list[Peer]:
     steps = {
         "adaptive": "",
         "sgd 0.5": "--sgd -l 0.5",
-        "sgd 5": "--sgd -l 5",
-        "sgd 50": "--sgd -l 50",
     }
     hinge = ("hinge",)
     return [

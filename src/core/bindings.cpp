@@ -16,21 +16,23 @@ void dense(Rows* self, InMatrix<T> X) {
       Rows{DenseRows<T>{X.data(), static_cast<Size>(X.shape(0)), static_cast<Size>(X.shape(1))}};
 }
 
-// Every column and offset is checked once, so that no later pass can leave its arrays.
+template <class Index>
+bool csr_is_canonical(In<Index> columns, In<Index> offsets, Size n_features) {
+  require(offsets.shape(0) >= 1, "offsets must not be empty");
+  nb::gil_scoped_release release;
+  return canonical(offsets.data(), columns.data(), static_cast<Size>(offsets.shape(0)) - 1,
+                   n_features, static_cast<Size>(columns.shape(0)));
+}
+
+// Columns and offsets are checked here, so that no later pass can leave its arrays.
 template <class T, class Index>
 void csr(Rows* self, In<T> values, In<Index> columns, In<Index> offsets, Size n_features) {
-  require(offsets.shape(0) >= 1, "offsets must not be empty");
-  const Size n = static_cast<Size>(offsets.shape(0)) - 1;
-  const Size stored = static_cast<Size>(values.shape(0));
-  require_length(columns, stored, "columns");
-  const Index* at = offsets.data();
-  bool sound = at[0] == 0 && at[n] <= stored;
-  for (Size i = 0; i < n; ++i) sound &= at[i] <= at[i + 1];
-  require(sound, "CSR offsets must rise from 0 to at most the number of stored values");
-  const Index* column = columns.data();
-  require(all_within(column, static_cast<Size>(at[n]), n_features),
-          "CSR column indices must lie in [0, n_features)");
-  new (self) Rows{CsrRows<T, Index>{values.data(), column, at, n, n_features}};
+  require_length(columns, static_cast<Size>(values.shape(0)), "columns");
+  require(csr_is_canonical(columns, offsets, n_features),
+          "CSR offsets must rise from 0 to at most the number of stored values, and the column "
+          "indices of a row must rise strictly within [0, n_features): call X.sum_duplicates()");
+  new (self) Rows{CsrRows<T, Index>{values.data(), columns.data(), offsets.data(),
+                                    static_cast<Size>(offsets.shape(0)) - 1, n_features}};
 }
 
 void predict_rows(const Rows& self, In<double> w, double b, Size begin, Size end, Out out) {
@@ -175,6 +177,10 @@ NB_MODULE(_core, m) {
   bind_csr<double, int>(rows);
   bind_csr<float, long long>(rows);
   bind_csr<double, long long>(rows);
+  m.def("csr_is_canonical", &csr_is_canonical<int>, "columns"_a.noconvert(),
+        "offsets"_a.noconvert(), "n_features"_a);
+  m.def("csr_is_canonical", &csr_is_canonical<long long>, "columns"_a.noconvert(),
+        "offsets"_a.noconvert(), "n_features"_a);
   rows.def_prop_ro("n_samples", &Rows::n_samples);
   rows.def_prop_ro("n_features", &Rows::n_features);
   rows.def(

@@ -38,4 +38,26 @@ MAXMARGIN_CLONES bool all_within(const Index* indices, Size count, Size bound) {
   return smallest >= 0 && largest < bound;
 }
 
+// Whether the columns of every CSR row rise strictly within [0, n_features), and the offsets rise
+// from 0 to at most `stored`. Whatever reads the rows later relies on it.
+template <class Index>
+MAXMARGIN_CLONES bool canonical(const Index* offsets, const Index* columns, Size n_samples,
+                                Size n_features, Size stored) {
+  if (offsets[0] != 0 || offsets[n_samples] > stored) return false;
+  for (Size i = 0; i < n_samples; ++i) {
+    if (offsets[i] > offsets[i + 1]) return false;
+  }
+  bool sound = true;
+  for (Size i = 0; i < n_samples && sound; ++i) {
+    const Size begin = offsets[i], end = offsets[i + 1];
+    if (begin == end) continue;
+    sound = columns[begin] >= 0 && columns[end - 1] < n_features;
+    int falls = 0;
+#pragma omp simd reduction(+ : falls)
+    for (Size k = begin + 1; k < end; ++k) falls += columns[k] <= columns[k - 1];
+    sound = sound && falls == 0;
+  }
+  return sound;
+}
+
 }  // namespace maxmargin

@@ -12,6 +12,8 @@ from scipy import sparse
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
+import maxmargin._core as _core
+
 Array: TypeAlias = NDArray[np.float64]
 #: A C-ordered float32 or float64 array, or a CSR matrix or array of such values.
 Matrix: TypeAlias = Any
@@ -29,14 +31,15 @@ def canonical_rows(X: Matrix) -> Matrix:
         raise ValueError(f"X has {X.shape[0]} rows; at most {MAX_ROWS} are supported.")
     if not sparse.issparse(X):
         return X
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
     if X.indices.dtype != X.indptr.dtype:
         index = np.promote_types(X.indices.dtype, X.indptr.dtype)
-        X = type(X)(
-            (X.data, X.indices.astype(index), X.indptr.astype(index)), shape=X.shape, copy=False
-        )
+        parts = X.data, X.indices.astype(index), X.indptr.astype(index)
+        X = type(X)(parts, shape=X.shape, copy=False)
+    # Not X.has_canonical_format: SciPy remembers it from before the arrays were last exchanged.
+    if not _core.csr_is_canonical(X.indices, X.indptr, X.shape[1]):
+        X = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=True)
+        X.check_format(full_check=True)
+        X.sum_duplicates()
     return X
 
 
