@@ -34,8 +34,8 @@ REFERENCES = (  # tried in this order, until one ends within the limit
     ("LinearSVC/R dual", 1e-4),
     ("LinearSVC/R dual", 1e-2),
 )
-CURVE_GOAL = 1e-4  # on the sets that get a figure, the ladder is climbed further
-PATIENCE = 6  # settings without progress before a peer is given up
+CURVE_GOAL = 3e-4  # on the sets that get a figure, the ladder is climbed further
+PATIENCE = 4  # settings without progress before a peer is given up
 HOPELESS = 50.0  # a fit this many times slower than the fastest so far is ended early...
 HOPELESS_SECONDS = 5.0  # ... but not before this
 REPEAT_SECONDS = 0.3  # tiny fits are repeated for this long, MAX_REPEATS times at most
