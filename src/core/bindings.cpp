@@ -82,8 +82,12 @@ void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, c
       self.view);
 }
 
-// The address inside a capsule of scipy.linalg.cython_blas; its name spells the signature.
+// The address inside a capsule of scipy.linalg.cython_blas, whose name spells the signature: an
+// `int *` third argument means 32-bit sizes.
 Dsyrk dsyrk_from(nb::capsule capsule) {
+  const char* name = capsule.name();
+  require(name != nullptr && std::string(name).starts_with("void (char *, char *, int *, int *"),
+          "dsyrk must be scipy.linalg.cython_blas's, with 32-bit integers");
   return reinterpret_cast<Dsyrk>(capsule.data());
 }
 
@@ -227,7 +231,8 @@ NB_MODULE(_core, m) {
           "__init__",
           [](Sweep* self, Size n_active) {
             new (self) Sweep{
-                n_active, -1, std::numeric_limits<double>::infinity(), 0.0, 0.0, 0.0, 0.0, 0, 0};
+                n_active, -1, std::numeric_limits<double>::infinity(), 0.0, 0.0, 0.0, 0.0, 0.0,
+                0,        0};
           },
           "n_active"_a)
       .def_rw("n_active", &Sweep::n_active)
@@ -235,6 +240,7 @@ NB_MODULE(_core, m) {
       .def_ro("violation", &Sweep::violation)
       .def_ro("last_gap", &Sweep::last_gap)
       .def_rw("dual", &Sweep::dual)
+      .def_ro("last_dual", &Sweep::last_dual)
       .def_ro("epochs", &Sweep::epochs)
       .def_ro("steps", &Sweep::steps);
   m.def("dual_cd", &dual_cd_rows, "rows"_a, "terms"_a, "squared_norms"_a, "bias"_a, "beta"_a, "w"_a,

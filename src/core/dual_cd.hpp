@@ -33,6 +33,7 @@ struct Sweep {
   double gap;        // sum of the Fenchel-Young gaps met in this epoch: about the duality gap
   double last_gap;   // the same of the last whole epoch
   double dual;       // value of the dual objective, kept up to date
+  double last_dual;  // the same at the end of the last whole epoch
   Size epochs;       // whole epochs done
   Size steps;        // rows visited
 };
@@ -96,6 +97,7 @@ MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double
     sweep.threshold =
         sweep.violation > 0.0 ? kShrink * sweep.violation : std::numeric_limits<double>::infinity();
     sweep.last_gap = sweep.gap;
+    sweep.last_dual = sweep.dual;
     ++sweep.epochs;
     ++epoch;
     if (sweep.gap <= relative_target * sweep.dual) return;

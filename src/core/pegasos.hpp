@@ -31,6 +31,7 @@ struct Pegasos {
 
   bool projects() const { return radius < std::numeric_limits<double>::infinity(); }
   Size steps() const { return iterate.steps; }
+  Size step_work() const { return 0; }
 
   void forget_average() {
     if (averaging == Averaging::suffix) iterate.forget_average();

@@ -38,6 +38,7 @@ struct PlainSgd {
   SgdProblem problem;
 
   Size steps() const { return iterate.steps; }
+  Size step_work() const { return 0; }
   void begin_epoch() {}
   void forget_average() { iterate.forget_average(); }
 
@@ -78,6 +79,7 @@ struct DenseSgd {
   Size averaged = 0;
 
   Size steps() const { return done; }
+  Size step_work() const { return size / 64; }  // 64 weights count as much as a short row
   void begin_epoch() {}
   void forget_average() { averaged = 0; }
 

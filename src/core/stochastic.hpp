@@ -1,8 +1,8 @@
 // What the stochastic solvers share: the epochs, the subgradient and the dual point.
 //
 // A solver is a Method: predict(rows, i), step(rows, batch, g, size), begin_epoch(),
-// forget_average() and `steps`. It moves by g_i = descent(i), minus a subgradient of
-// C_i loss(f(x_i)) in f.
+// forget_average(), steps() and step_work(), what a step costs beside its rows, in rows. It moves
+// by g_i = descent(i), minus a subgradient of C_i loss(f(x_i)) in f.
 //
 // The dual point: at the optimum w = sum_i g_i x_i for some choice of subgradients, so beta_i is
 // the mean of g_i over the visits to row i. It lies in the box of losses.hpp because each g_i does.
@@ -59,7 +59,7 @@ MAXMARGIN_CLONES void descend(const Rows& rows, const Terms& terms, Method& meth
                               Sampler& sampler, Window& window, Random& random, double* g,
                               const Budget& budget) {
   constexpr Size kAhead = 4;
-  constexpr Size kRowsPerClock = 256;
+  constexpr Size kWorkPerClock = 256;
   const Size end_epoch = sampler.epochs + budget.max_epochs;
   Size since_clock = 0;
   while (sampler.epochs < end_epoch) {
@@ -81,8 +81,8 @@ MAXMARGIN_CLONES void descend(const Rows& rows, const Terms& terms, Method& meth
 
     sampler.advance();
     if (sampler.cursor == 0 && budget.until_clean && window.epoch_mistakes == 0) return;
-    since_clock += end - begin;
-    if (since_clock >= kRowsPerClock) {
+    since_clock += end - begin + method.step_work();
+    if (since_clock >= kWorkPerClock) {
       if (budget.deadline.passed()) return;
       since_clock = 0;
     }

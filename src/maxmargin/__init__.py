@@ -7,15 +7,20 @@ from maxmargin.estimators import LinearSVC, LinearSVR, PegasosClassifier
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
+from maxmargin.solvers import SGD, DualCD, Newton, Pegasos
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "SGD",
     "Certificate",
+    "DualCD",
     "Intercept",
     "LinearSVC",
     "LinearSVR",
+    "Newton",
     "Objective",
+    "Pegasos",
     "PegasosClassifier",
     "Problem",
     "Solution",

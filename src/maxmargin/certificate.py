@@ -138,8 +138,12 @@ def certify(objective: Objective, w: Array, b: float, beta: Array) -> Certificat
 
     and each bracket is a Fenchel-Young gap, hence non-negative.
     """
+    problem = objective.problem
+    for name, values, length in (("w", w, problem.n_features), ("beta", beta, problem.n_samples)):
+        if values.shape != (length,) or not np.isfinite(values).all():
+            raise ValueError(f"{name} must be {length} finite numbers.")
     beta = objective.feasible(beta)
-    z = objective.problem.predict(w, b)
+    z = problem.predict(w, b)
     dual_w, dual_b = objective.weights_of(beta)
     parts = [_tally(objective, z, beta, rows) for rows in _chunks(len(z))]
     losses, conjugates, brackets, slacks = (

@@ -35,6 +35,13 @@ class Objective:
     intercept: Intercept = Intercept.FREE
     intercept_scaling: float = 1.0
 
+    def __post_init__(self) -> None:
+        y = self.problem.y
+        if self.loss.one_sided and not (np.abs(y) == 1.0).all():
+            raise ValueError(
+                f"loss={self.loss.name!r} needs labels -1 and +1, got {np.unique(y)[:5].tolist()}."
+            )
+
     @cached_property
     def terms(self) -> _core.Terms:
         """The per-sample terms as the core reads them."""
@@ -52,7 +59,7 @@ class Objective:
 
     @cached_property
     def negligible(self) -> float:
-        """A value of the objective that counts as zero: 1e-12 of what any fit worth having costs.
+        """A value of the objective that counts as zero: 1e-11 of what any fit worth having costs.
 
         That is P(0, 0), or the ½‖w‖² with which f reaches the size of the targets on the longest
         row, whichever is less; so a large C does not make it large.
@@ -61,7 +68,7 @@ class Objective:
         at_zero = float(self.loss.value(y, cost, np.zeros_like(y)).sum())
         longest = float(self.problem.squared_norms.max())
         needed = 0.5 * float(np.abs(y).max()) ** 2 / longest if longest > 0.0 else np.inf
-        return 1e-12 * min(at_zero, needed)
+        return 1e-11 * min(at_zero, needed)
 
     @cached_property
     def unit(self) -> float:

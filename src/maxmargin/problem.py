@@ -30,6 +30,22 @@ class Problem:
 
     def __post_init__(self) -> None:
         X = self.X
+        if not isinstance(X, np.ndarray) and getattr(X, "format", None) != "csr":
+            raise TypeError(f"X must be a NumPy array or a CSR matrix, got {type(X).__name__}.")
+        if len(X.shape) != 2 or X.dtype not in (np.float32, np.float64):
+            raise ValueError(
+                f"X must be two-dimensional float32 or float64, got {X.dtype} of shape {X.shape}."
+            )
+        if not sparse.issparse(X) and not X.flags.c_contiguous:
+            raise ValueError("X must be in C order: use np.ascontiguousarray(X).")
+        n = X.shape[0]
+        for name, values in (("y", self.y), ("cost", self.cost)):
+            if not isinstance(values, np.ndarray) or values.dtype != np.float64:
+                raise TypeError(f"{name} must be a float64 array.")
+            if values.shape != (n,):
+                raise ValueError(f"{name} must have shape ({n},), got {values.shape}.")
+        if not (np.isfinite(self.cost).all() and (self.cost >= 0.0).all()):
+            raise ValueError("cost must be finite and 0 or larger for every sample.")
         if sparse.issparse(X):
             rows = _core.Rows(X.data, X.indices, X.indptr, X.shape[1])
         else:

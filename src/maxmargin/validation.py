@@ -31,8 +31,8 @@ def canonical_rows(X: Matrix) -> Matrix:
         raise ValueError(f"X has {X.shape[0]} rows; at most {MAX_ROWS} are supported.")
     if not sparse.issparse(X):
         return X
-    if X.indices.dtype != X.indptr.dtype:
-        index = np.promote_types(X.indices.dtype, X.indptr.dtype)
+    index = np.promote_types(np.promote_types(X.indices.dtype, X.indptr.dtype), np.int32)
+    if X.indices.dtype != index or X.indptr.dtype != index:
         parts = X.data, X.indices.astype(index), X.indptr.astype(index)
         X = type(X)(parts, shape=X.shape, copy=False)
     # Not X.has_canonical_format: SciPy remembers it from before the arrays were last exchanged.

@@ -3,16 +3,20 @@
 import math
 import pickle
 
+import joblib
 import numpy as np
 import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import Ridge
+from sklearn.preprocessing import scale
 
 from made import INTERCEPTS, LOSSES, REGULARIZED, STORAGES, objective_of, solve, store, weights_for
-from maxmargin import Intercept, Problem, Status, _core
+from maxmargin import Intercept, LinearSVR, Problem, Status, _core
 from maxmargin.certificate import certify
 from maxmargin.losses import HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
 from maxmargin.solvers.pegasos import Pegasos, PegasosMethod, PegasosStream, batch_seed
-from maxmargin.solvers.stochastic import Descent, Iterate, curvature
+from maxmargin.solvers.stochastic import Descent, Iterate, curvature, start_point
 from reference.pegasos import pegasos as twin
 
 REGULARIZED_LOSSES = pytest.mark.parametrize(
@@ -283,6 +287,26 @@ def test_one_row_is_enough(loss):
     assert solution.status is Status.OPTIMAL
 
 
+@pytest.mark.parametrize("solver", ["sgd", "pegasos"])
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared"])
+def test_targets_far_from_zero_are_reached(solver, loss):
+    """A free intercept starts at the best constant: from 0 the steps would be spent on the way."""
+    X, y = load_diabetes(return_X_y=True)
+    X, y = scale(X), y + 1e4
+    model = LinearSVR(loss=loss, solver=solver, tol=5e-2, max_iter=300, random_state=0).fit(X, y)
+    assert model.certificate_.relative_gap <= 5e-2
+    assert model.score(X, y) == pytest.approx(Ridge().fit(X, y).score(X, y), abs=0.02)
+
+
+@REGULARIZED_LOSSES
+def test_no_constant_is_better_than_the_start(loss):
+    objective = make(loss, Intercept.FREE)
+    w, b = start_point(objective, Start(0))
+    others = b + np.linspace(-1.0, 1.0, 41)
+    at_start = objective.primal(w, b)
+    assert all(at_start <= objective.primal(w, other) * (1 + 1e-12) for other in others)
+
+
 def test_the_perceptron_is_refused():
     with pytest.raises(ValueError, match="solver='pegasos' needs a regularised objective"):
         fit(objective_of(LOSSES["perceptron"]))
@@ -347,6 +371,29 @@ def test_a_stream_can_be_stored_and_taken_up_again():
         stored = pickle.loads(pickle.dumps(stored))
     np.testing.assert_array_equal(kept.point()[0], stored.point()[0])
     assert kept.point()[1] == stored.point()[1]
+
+
+def test_a_stream_goes_on_from_a_memory_map(tmp_path):
+    """Mapped arrays cannot be written to; the steps need their own."""
+    problem = larger().problem
+    stream = PegasosStream(20, 1 / 200)
+    stream.step(problem.X, problem.y)
+    joblib.dump(stream, tmp_path / "stream")
+    mapped = joblib.load(tmp_path / "stream", mmap_mode="r")
+    for each in (stream, mapped):
+        each.step(problem.X, problem.y)
+    np.testing.assert_array_equal(stream.point()[0], mapped.point()[0])
+
+
+@pytest.mark.parametrize("batch_size", [0, -1, 2.5, True, "8", None])
+def test_a_bad_batch_size_is_named(batch_size):
+    with pytest.raises(ValueError, match="batch_size must be a whole number of at least 1, got "):
+        Pegasos(batch_size=batch_size)
+
+
+def test_a_projection_is_on_or_off():
+    with pytest.raises(ValueError, match="projection must be True or False, got 'ball'"):
+        Pegasos(projection="ball")
 
 
 @pytest.mark.parametrize("setting", ["sampling", "averaging"])

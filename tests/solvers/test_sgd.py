@@ -1,7 +1,10 @@
 """The compiled steps of SGD equal their NumPy twin; schedules, the perceptron, and the solver."""
 
+import math
+
 import numpy as np
 import pytest
+from scipy import sparse
 
 from made import (
     INTERCEPTS,
@@ -18,8 +21,10 @@ from made import (
 from maxmargin import Intercept, Problem, Status, _core
 from maxmargin.losses import HINGE, PERCEPTRON, SQUARED_HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
+from maxmargin.solvers.base import Interrupt
 from maxmargin.solvers.schedules import SCHEDULES, Constant, Decay, InverseSqrt, InverseTime
 from maxmargin.solvers.sgd import SGD
+from maxmargin.solvers.stochastic import Descent, curvature
 from reference.sgd import RULES
 from reference.sgd import sgd as twin
 
@@ -116,6 +121,17 @@ def test_bits_do_not_depend_on_where_the_deadline_cuts(rule):
     np.testing.assert_array_equal(whole.descent.beta(), parts.descent.beta())
 
 
+@ALL_RULES
+def test_the_clock_is_looked_at_after_so_much_work(rule):
+    """A row of few values, but 100,000 weights: a dense rule looks after each step."""
+    n = 600
+    X = sparse.eye_array(n, 100_000, format="csr")
+    objective = objective_of(HINGE, Intercept.NONE, X=X, y=np.resize([1.0, -1.0], n))
+    core = Core(objective, 0, Constant(0.1), rule=rule, batch_size=1)
+    core.run(1, seconds=0.0)
+    assert core.descent.sampler.cursor == (256 if rule == "plain" else 1)
+
+
 def test_long_steps_fold_the_scale_away():
     """With a strong regulariser the scale falls fast: nothing is lost by it."""
     objective = objective_of(HINGE, Intercept.PENALIZED, C=1e-3, scaling=SCALING)
@@ -167,6 +183,21 @@ def test_a_bad_first_step_is_named():
         Decay(-1.0)
 
 
+@pytest.mark.parametrize("t0", [-1.0, math.inf, math.nan, "5", True])
+def test_a_bad_offset_is_named(t0):
+    with pytest.raises(ValueError, match="t0 must be a number of at least 0 and finite, got "):
+        InverseTime(t0=t0)
+
+
+def test_an_open_offset_is_that_of_pegasos():
+    monitor = None  # nothing is tried out
+    for loss in (HINGE, SQUARED_HINGE):
+        objective = larger(loss)
+        found = SGD(schedule="inverse_time").steps(objective, monitor, 0)
+        assert found == InverseTime(t0=curvature(objective))
+        assert SGD(schedule=InverseTime(t0=7.0)).steps(objective, monitor, 0).t0 == 7.0
+
+
 # ---- the solver
 
 
@@ -203,8 +234,9 @@ def test_every_rule_gets_there(rule, loss, intercept):
 
 
 @pytest.mark.parametrize("schedule", ["inverse_time", "decay", Constant(1e-3)], ids=str)
-def test_every_schedule_gets_there(schedule):
-    assert fit(larger(), schedule=schedule).status is Status.OPTIMAL
+@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=["hinge", "squared_hinge"])
+def test_every_schedule_gets_there(schedule, loss):
+    assert fit(larger(loss), schedule=schedule).status is Status.OPTIMAL
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -220,6 +252,43 @@ def test_every_pair_of_schedule_and_rule_runs(schedule, rule):
 def test_unknown_settings_are_named(setting):
     with pytest.raises(ValueError, match=f"{setting} must be one of .*, got 'some'"):
         SGD(**{setting: "some"})
+
+
+@pytest.mark.parametrize("batch_size", [0, -1, 2.5, True, "8"])
+def test_a_bad_batch_size_is_named(batch_size):
+    with pytest.raises(ValueError, match="batch_size must be a whole number of at least 1, got "):
+        SGD(batch_size=batch_size)
+
+
+@pytest.mark.parametrize("momentum", [-0.1, 1.0, math.nan, "0.9", True])
+def test_a_bad_momentum_is_named(momentum):
+    with pytest.raises(ValueError, match="momentum must be a number of at least 0 and below 1,"):
+        SGD(momentum=momentum)
+
+
+def test_averaging_is_on_or_off():
+    with pytest.raises(ValueError, match="averaging must be True or False, got 'none'"):
+        SGD(averaging="none")
+
+
+def test_numbers_of_numpy_will_do():
+    settings = {"batch_size": np.int64(4), "momentum": np.float64(0.5), "averaging": np.True_}
+    assert fit(larger(), rule="momentum", **settings).status is Status.OPTIMAL
+
+
+def test_the_trial_of_the_first_step_ends_with_the_fit(monkeypatch):
+    interrupt, calls = Interrupt(), []
+
+    def descend(self, method, monitor, epoch):
+        calls.append(epoch)
+        interrupt.requested = True
+        return monitor.halted(0)
+
+    monkeypatch.setattr(Descent, "descend", descend)
+    objective = larger()
+    solution = SGD().solve(objective, Monitor(objective, Stopping(), interrupt), Start(0))
+    assert solution.status is Status.INTERRUPTED
+    assert calls == [1]
 
 
 def test_the_same_seed_gives_the_same_bits():
@@ -240,7 +309,7 @@ def test_a_start_is_not_lost(rule, intercept):
 
 
 def test_steps_that_are_too_long_are_an_error():
-    with pytest.raises(FloatingPointError, match="give a smaller step0"):
+    with pytest.raises(FloatingPointError, match="smaller step0, or for InverseTime a larger t0"):
         fit(larger(SQUARED_HINGE), schedule=Constant(1e3), max_iter=1000)
 
 

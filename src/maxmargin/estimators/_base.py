@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 import warnings
 from typing import Any
 
@@ -69,6 +70,8 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
 
     def _solver(self, objective: Objective) -> Solver:
         given: Any = self.solver
+        if isinstance(given, type):
+            raise ValueError(f"solver must be an instance: write solver={given.__name__}().")
         if hasattr(given, "solve"):
             solver: Solver = given
             return solver
@@ -77,6 +80,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
 
     def _fit_targets(self, X: Matrix, targets: list[Array], costs: list[Array], loss: Loss) -> None:
         """Solve one problem for each column of targets and store what was learnt."""
+        begin = time.perf_counter()
         scaling = check_positive(
             "intercept_scaling", self.intercept_scaling, advice="1.0 is LIBLINEAR's."
         )
@@ -93,7 +97,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
                 check_magnitudes(problem.squared_norms, problem.y, problem.cost)
                 objective = Objective(problem, loss, self._intercept(), scaling)
                 report = self._reporter(context, task, len(targets))
-                monitor = Monitor(objective, stopping, interrupt, report)
+                monitor = Monitor(objective, stopping, interrupt, report, begin)
                 return self._solver(objective).solve(objective, monitor, starts[task])
 
             solutions = in_threads(
@@ -112,6 +116,11 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
     @property
     def certificate_(self) -> Certificate:
         """The proof: of the one problem solved, or of the sum of several."""
+        if not hasattr(self, "solutions_") and hasattr(self, "coef_"):
+            raise AttributeError(
+                "A stream is not kept, so there is no certificate after partial_fit. Use"
+                " maxmargin.certify on a batch that is at hand."
+            )
         check_is_fitted(self, "solutions_")
         return total([solution.certificate for solution in self.solutions_])
 

@@ -36,7 +36,8 @@ _PARAMETERS = """C : float, default=1.0
     max_iter : int or None, default=10_000
         Most epochs or Newton steps.
     max_time : float or None, default=None
-        Most seconds. A fit stopped early returns its best model, with a warning that has the gap.
+        Most seconds, for all classes together. A fit stopped early returns its best model, with a
+        warning that has the gap.
     warm_start : bool, default=False
         Start where the last fit ended, if the number of samples and classes is the same.
     random_state : int, RandomState or None, default=None
@@ -167,6 +168,8 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
         cost = sample_costs(X, self.C, self.lam, sample_weight)
         self.classes_, targets = binary_targets(y, cost)
         cost = class_costs(cost, self.class_weight, self.classes_, y)
+        if self.class_weight is not None:
+            binary_targets(y, cost)
         self._fit_targets(X, targets, [cost] * len(targets), loss)
         return self
 
@@ -183,7 +186,7 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
     loss : {{"epsilon_insensitive", "squared_epsilon_insensitive", "squared"}}
         Default "epsilon_insensitive".
     epsilon : float, default=0.0
-        Errors up to this size cost nothing. Choose it by the scale of y.
+        Errors up to this size cost nothing. Choose it by the scale of y. The squared loss has none.
 
     Attributes
     ----------

@@ -119,20 +119,24 @@ random_state, verbose
     ) -> PegasosClassifier:
         """Take one pass over a batch, on from `fit` if it was called.
 
-        Otherwise the first call must name all `classes`.
+        Otherwise the first call must name all `classes`. λ is that of the first call.
         """
         first = not getattr(self, "_streams", [])
-        X, y = self._check_rows(X, y, reset=first)
+        X, y = self._check_rows(X, y, reset=first and not hasattr(self, "solutions_"))
         check_classification_targets(y)
-        lam = check_positive("lam", self.lam, advice="C = 1/(n_samples * lam).")
         weight = sample_costs(X, 1.0, None, sample_weight)
         if first:
-            self._open_streams(X.shape[1], lam, y, classes)
+            self._open_streams(X.shape[1], y, classes)
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"classes={classes!r} differs from the labels {self.classes_.tolist()} that this"
+                " model knows. Clone it to start anew."
+            )
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
             raise ValueError(
-                f"y has the label {unknown[0]!r}, which is not among the classes named in the first"
-                f" call to partial_fit: {self.classes_.tolist()}."
+                f"y has the label {unknown.tolist()[0]!r}, which is not among the classes that this"
+                f" model knows: {self.classes_.tolist()}."
             )
         X = canonical_rows(X)
         positives = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
@@ -141,23 +145,33 @@ random_state, verbose
         points = [stream.point() for stream in self._streams]
         self.coef_ = np.stack([w for w, _ in points])
         self.intercept_ = np.array([b for _, b in points])
-        self.t_ = self.n_iter_ = self._streams[0].t
+        self.n_iter_ += 1
+        self.t_ = self._steps_before + self._streams[0].t
         return self
 
-    def _open_streams(self, n_features: int, lam: float, y: Any, classes: Any) -> None:
-        fitted = getattr(self, "solutions_", ()) if classes is None else ()
-        if fitted:
+    def _open_streams(self, n_features: int, y: Any, classes: Any) -> None:
+        """One stream for each binary problem, at 0 or where `fit` ended."""
+        fitted = getattr(self, "solutions_", ())
+        if fitted and classes is None:
             classes = self.classes_
         if classes is None:
             raise ValueError(
                 "The first call to partial_fit needs classes=, the list of all labels that the"
                 f" stream will bring; this batch has {np.unique(y).tolist()}."
             )
-        self.classes_ = np.unique(classes)
-        if len(self.classes_) < 2:
-            raise ValueError(f"classes must name at least two labels, got {classes!r}.")
-        count = 1 if len(self.classes_) == 2 else len(self.classes_)
-        seeds = check_random_state(self.random_state).randint(2**31, size=count)
+        classes = np.unique(classes)
+        if len(classes) < 2:
+            raise ValueError(f"classes must name at least two labels, got {classes.tolist()}.")
+        if fitted and not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                f"classes={classes.tolist()} differs from the labels {self.classes_.tolist()} that"
+                " fit saw. Clone the estimator to start anew."
+            )
+        self.classes_ = classes
+        lam = check_positive("lam", self.lam, advice="C = 1/(n_samples * lam).")
+        seeds = check_random_state(self.random_state).randint(
+            2**31, size=1 if len(classes) == 2 else len(classes)
+        )
         self._streams = [
             PegasosStream(
                 n_features,
@@ -172,7 +186,10 @@ random_state, verbose
         ]
         for stream, solution in zip(self._streams, fitted, strict=False):
             stream.resume(solution.w, solution.b, int(solution.notes["steps"]))
-        self.__dict__.pop("solutions_", None)
+        self._steps_before = self.t_ if fitted else 0
+        self.n_iter_ = self.n_iter_ if fitted else 0
+        for stale in ("solutions_", "bound_"):
+            self.__dict__.pop(stale, None)
 
     def _loss(self) -> Any:
         return CLASSIFICATION[check_choice("loss", self.loss, ("hinge", "squared_hinge"))]

@@ -6,6 +6,7 @@ from maxmargin.objective import Objective
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.dual_cd import DualCD
 from maxmargin.solvers.newton import Newton
+from maxmargin.solvers.sgd import SGD
 
 #: Beyond this many features a Newton step's d × d system costs more than it saves.
 MAX_NEWTON_FEATURES = 2000
@@ -21,6 +22,8 @@ def choose(objective: Objective) -> Solver:
     unit length and C = 1 (text, say), hundreds for standardised columns. A Newton step pays when
     the d × d system is small beside the rows.
     """
+    if not objective.loss.regularized:
+        return SGD()
     problem = objective.problem
     n, d = problem.n_samples, problem.n_features
     difficulty = float(problem.cost @ problem.squared_norms) / n

@@ -108,13 +108,14 @@ class Monitor:
         stopping: Stopping,
         interrupt: Interrupt | None = None,
         report: Report | None = None,
+        begin: float | None = None,
     ) -> None:
         self.objective = objective
         self.stopping = stopping
         self.history: list[Record] = []
         self._interrupt = interrupt or Interrupt()
         self._report = report
-        self._begin = time.perf_counter()
+        self._begin = time.perf_counter() if begin is None else begin
         self._next_look = 16.0
         self._primal = (np.inf, np.zeros(0), 0.0)
         self._dual = (-np.inf, np.zeros(0))

@@ -60,7 +60,7 @@ class DualCD:
             whole = sweep.epochs > done
             if free and whole:
                 bias.anchor += bias.feature * w[d]
-            promising = whole and sweep.last_gap <= trust * monitor.tol * sweep.dual
+            promising = whole and sweep.last_gap <= trust * monitor.tol * sweep.last_dual
             if status is Status.RUNNING and not promising and not monitor.due(sweep.epochs):
                 continue
             status = monitor.judge(w[:d], now(), beta, sweep.epochs)

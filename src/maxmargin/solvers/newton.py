@@ -15,7 +15,7 @@ from maxmargin.certificate import Status
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Halted, Monitor, Start, bias_of, require
-from maxmargin.validation import Array
+from maxmargin.validation import Array, check_count, check_positive
 
 Subset = NDArray[np.int32]
 
@@ -30,6 +30,9 @@ MAX_FEATURES = 10_000
 
 #: Between looks at a gap that is not promising.
 _STEPS_PER_LOOK = 25
+
+#: Rows for which a pass costs next to nothing.
+_FEW = 10_000
 
 _SLOPED = 1  # kSloped of core/newton.hpp
 
@@ -57,6 +60,12 @@ class Newton:
     growth: int = 8
 
     name = "newton"
+
+    def __post_init__(self) -> None:
+        check_positive("softness", self.softness, advice="2.0 starts with a least-squares fit.")
+        check_count("growth", self.growth - 1, advice="growth must be at least 2.")
+        if not 0.0 < self.shrink < 1.0:
+            raise ValueError(f"shrink must lie between 0 and 1, got {self.shrink!r}.")
 
     def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
         """Climb through the samples to the whole problem."""
@@ -136,11 +145,6 @@ class _Level:
         self.centre = centre if centre is not None else 0.5 * cost * side
         if softness >= 2.0 * objective.unit:
             self.centre = np.zeros(m)
-
-    def predict(self) -> None:
-        """Z = f(x) from the weights alone, free of accumulated rounding."""
-        self._predict(self.w, self.z)
-        self.z += self.bias.anchor
 
     def _predict(self, w: Array, out: Array, *, interruptible: bool = True) -> None:
         rows = self.objective.problem.rows
@@ -226,7 +230,9 @@ class _Level:
         self.softness *= shrink
         if self.objective.intercept is Intercept.FREE:
             self.bias.anchor, self.w[-1] = self.b, 0.0
-        self.predict()
+        if len(self.z) <= _FEW or self.gap <= 1e-5 * self.primal:  # rounding errors have added up
+            self._predict(self.w, self.z)
+            self.z += self.bias.anchor
         self.sums()
 
     @property

@@ -16,12 +16,13 @@ from maxmargin.solvers.base import SECONDS_PER_CALL, Monitor, Start, bias_of, re
 from maxmargin.solvers.stochastic import (
     Descent,
     Iterate,
+    check_flag,
     checked,
     curvature,
     start_point,
     stochastic_bias,
 )
-from maxmargin.validation import Array, Matrix, check_choice
+from maxmargin.validation import Array, Matrix, check_choice, check_count
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ class Pegasos:
 
     def __post_init__(self) -> None:
         check_choice("sampling", self.sampling, ("shuffle", "uniform"))
+        check_count("batch_size", self.batch_size, advice="1 is the classic choice.")
+        check_flag("projection", self.projection)
         check_choice("averaging", self.averaging, ("none", "uniform", "suffix", "weighted"))
 
     def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
@@ -63,8 +66,8 @@ class Pegasos:
         descent = Descent(objective, self.batch_size, start.seed, uniform=uniform)
         iterate, offset = Iterate(objective.problem.n_features), curvature(objective)
         bias = stochastic_bias(objective)
+        iterate.set(*start_point(objective, start))
         if start.beta is not None:
-            iterate.set(*start_point(objective, start))
             offset += descent.sampler.n_batches
             bias.anchor = start.b if objective.intercept is Intercept.FREE else 0.0
         method = PegasosMethod(self, objective, iterate, bias, offset)
@@ -88,7 +91,7 @@ class Pegasos:
         one (Shamir and Zhang, 2013), (2 + 2.5 ln(1/(1−a)))/a for the mean of the last aT (Rakhlin
         et al., 2012; the mean of all while nothing is `forgotten`), and 5 T/(T+1) for the weights
         t, by the same argument. The theorems are about independent draws, absolute losses, no free
-        intercept, and a start from 0.
+        intercept, and a start from 0: for sampling="shuffle" the bound is a guide, not a proof.
         """
         if objective.intercept is Intercept.FREE or not objective.loss.bounded or steps == 0:
             return math.inf

@@ -6,12 +6,27 @@ optimum from anywhere, Σ η_t² < ∞ makes their noise die out.
 
 from __future__ import annotations
 
+import math
+import numbers
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
 import maxmargin._core as _core
 from maxmargin.validation import check_positive
+
+
+def check_below(name: str, value: object, limit: float, *, advice: str) -> None:
+    """Refuse what is not a number from 0 to below the limit."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, numbers.Real)
+        or not 0.0 <= float(value) < limit
+    ):
+        bound = "finite" if limit == math.inf else f"below {limit:g}"
+        raise ValueError(
+            f"{name} must be a number of at least 0 and {bound}, got {value!r}. {advice}"
+        )
 
 
 @dataclass(frozen=True)
@@ -65,15 +80,27 @@ class Schedule(ABC):
 
 @dataclass(frozen=True)
 class InverseTime(Schedule):
-    """η_t = 1/(λ (t + t₀)): the step of Pegasos for t₀ = 0. `step0` has no part in it."""
+    """η_t = 1/(λ (t + t₀)): the step of Pegasos. `step0` has no part in it.
 
-    t0: float = 0.0
+    Parameters
+    ----------
+    t0 : float or None
+        None: that of Pegasos, 0 for an absolute loss; for a squared one so large that the first
+        step is no longer than one over the largest curvature (`stochastic.curvature`).
+    """
+
+    t0: float | None = None
 
     square_summable: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.t0 is not None:
+            check_below("t0", self.t0, math.inf, advice="None takes that of Pegasos.")
+
     def numbers(self, lam: float) -> tuple[float, float, float, float]:
         """1/λ over t + t₀; without a regulariser λ = 1 in it."""
-        return 1.0 / lam if lam > 0.0 else 1.0, self.t0, 1.0, 1.0
+        return 1.0 / lam if lam > 0.0 else 1.0, self.t0 or 0.0, 1.0, 1.0
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import maxmargin._core as _core
+from maxmargin.certificate import Status
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
@@ -20,16 +21,18 @@ from maxmargin.solvers.schedules import (
     InverseSqrt,
     InverseTime,
     Schedule,
+    check_below,
 )
 from maxmargin.solvers.stochastic import (
     Descent,
     Iterate,
+    check_flag,
     checked,
     curvature,
     start_point,
     stochastic_bias,
 )
-from maxmargin.validation import Array, check_choice
+from maxmargin.validation import Array, check_choice, check_count
 
 RULES = ("plain", "momentum", "nesterov", "adagrad", "rmsprop", "adam")
 
@@ -71,6 +74,10 @@ class SGD:
 
     def __post_init__(self) -> None:
         check_choice("rule", self.rule, RULES)
+        check_flag("averaging", self.averaging)
+        check_below("momentum", self.momentum, 1.0, advice="0.9 is usual, 0 forgets the past.")
+        if self.batch_size is not None:
+            check_count("batch_size", self.batch_size, advice="None chooses it for the rule.")
         if not isinstance(self.schedule, Schedule):
             check_choice("schedule", self.schedule, ("auto", *SCHEDULES))
 
@@ -88,12 +95,14 @@ class SGD:
         return monitor.finish(self.name, status, **notes)
 
     def steps(self, objective: Objective, monitor: Monitor, seed: int) -> Schedule:
-        """Return the schedule; a first step that was left open is found by trial (Bottou, 2012).
+        """Return the schedule without open ends; the first step is found by trial (Bottou, 2012).
 
         One epoch on a sample of the rows, with shorter and shorter or longer and longer steps as
         long as that helps. The start, 1/‖x‖² of a typical row, can about settle a row in one step.
         """
         schedule = self._schedule(objective)
+        if isinstance(schedule, InverseTime) and schedule.t0 is None:
+            return replace(schedule, t0=curvature(objective))
         if schedule.step0 is not None or isinstance(schedule, InverseTime):
             return schedule
         if not objective.loss.regularized:
@@ -126,7 +135,9 @@ class SGD:
         return Decay() if self.rule == "plain" else InverseSqrt()
 
     def _trial(self, trial: Objective, monitor: Monitor, schedule: Schedule, seed: int) -> float:
-        """P after one epoch."""
+        """P after one epoch; NaN, never the lower one, once the fit is to end."""
+        if monitor.halted(0) is not Status.RUNNING:
+            return math.nan
         method = self._method(trial, schedule)
         self._descent(trial, seed).descend(method, monitor, 1)
         try:
@@ -135,8 +146,8 @@ class SGD:
             return math.inf
 
     def _descent(self, objective: Objective, seed: int) -> Descent:
-        batch_size = self.batch_size or (1 if self.rule == "plain" else 32)
-        return Descent(objective, batch_size, seed)
+        usual = 1 if self.rule == "plain" else 32
+        return Descent(objective, usual if self.batch_size is None else self.batch_size, seed)
 
     def _method(self, objective: Objective, schedule: Schedule) -> _Plain | _Dense:
         total = float(objective.problem.cost.sum())
@@ -190,6 +201,7 @@ class _Plain:
     def __init__(self, n_features: int, problem: _core.SgdProblem, *, averaging: bool) -> None:
         self.averaging = averaging
         self.iterate = Iterate(n_features)
+        self.iterate.core.b = problem.bias.anchor
         self.core = _core.PlainSgd(self.iterate.core, problem)
 
     @property

@@ -42,7 +42,7 @@ class Iterate:
         return {name: getattr(self.core, name) for name in _NUMBERS} | {"v": self.v, "u": self.u}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.v, self.u = state["v"], state["u"]
+        self.v, self.u = np.array(state["v"]), np.array(state["u"])  # a memory map may be read-only
         self.core = _core.Iterate(self.v, self.u)
         for name in _NUMBERS:
             setattr(self.core, name, state[name])
@@ -138,14 +138,32 @@ def checked(point: tuple[Array, float]) -> tuple[Array, float]:
     if not max(float(np.max(np.abs(w), initial=0.0)), abs(b)) < 1e100:
         raise FloatingPointError(
             "Stochastic gradient descent diverged: the steps are too long for these data."
-            " Standardise X (sklearn.preprocessing.StandardScaler) or give a smaller step0."
+            " Standardise X (sklearn.preprocessing.StandardScaler), or give a smaller step0, or for"
+            " InverseTime a larger t0."
         )
     return point
 
 
+def check_flag(name: str, value: object) -> None:
+    """Refuse what is neither True nor False: a word such as "none" would count as True."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+
+
 def stochastic_bias(objective: Objective) -> _core.Bias:
-    """Return the intercept as a feature; a free one adds little to the rows, so to the noise."""
-    return bias_of(objective, reach=0.25)
+    """Return the intercept as a feature; a free one adds little to the rows, so to the noise.
+
+    It is anchored at the best constant f, which may be further away than steps from 0 would get.
+    """
+    bias = bias_of(objective, reach=0.25)
+    loss, problem = objective.loss, objective.problem
+    if objective.intercept is Intercept.FREE and loss.regularized:
+        bias.anchor = (
+            objective.best_intercept(np.zeros_like(problem.y))
+            if loss.bounded
+            else float(np.average(loss.target_scale * problem.y, weights=problem.cost))
+        )
+    return bias
 
 
 def curvature(objective: Objective) -> float:
@@ -161,8 +179,8 @@ def curvature(objective: Objective) -> float:
 
 
 def start_point(objective: Objective, start: Start) -> tuple[Array, float]:
-    """(w, b) of the given dual point, 0 if there is none."""
+    """(w, b) of the given dual point; if there is none, w = 0 and the best constant."""
     if start.beta is None:
-        return np.zeros(objective.problem.n_features), 0.0
+        return np.zeros(objective.problem.n_features), stochastic_bias(objective).anchor
     w, b = objective.weights_of(objective.feasible(start.beta))
     return w, start.b if objective.intercept is Intercept.FREE else b
