@@ -32,7 +32,8 @@ class Problem:
         X = self.X
         if not isinstance(X, np.ndarray) and getattr(X, "format", None) != "csr":
             raise TypeError(f"X must be a NumPy array or a CSR matrix, got {type(X).__name__}.")
-        if len(X.shape) != 2 or X.dtype not in (np.float32, np.float64):
+        n_axes: int = len(X.shape)
+        if n_axes != 2 or X.dtype not in (np.float32, np.float64):
             raise ValueError(
                 f"X must be two-dimensional float32 or float64, got {X.dtype} of shape {X.shape}."
             )

@@ -300,11 +300,13 @@ def test_targets_far_from_zero_are_reached(solver, loss):
 
 @REGULARIZED_LOSSES
 def test_no_constant_is_better_than_the_start(loss):
+    """The mean knows of no insensitive zone, and so is only near."""
     objective = make(loss, Intercept.FREE)
     w, b = start_point(objective, Start(0))
     others = b + np.linspace(-1.0, 1.0, 41)
-    at_start = objective.primal(w, b)
-    assert all(at_start <= objective.primal(w, other) * (1 + 1e-12) for other in others)
+    best = min(objective.primal(w, other) for other in others)
+    exact = loss.bounded or loss.epsilon == 0.0
+    assert objective.primal(w, b) <= best * (1 + (1e-12 if exact else 1e-2))
 
 
 def test_the_perceptron_is_refused():

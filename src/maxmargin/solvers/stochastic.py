@@ -153,7 +153,8 @@ def check_flag(name: str, value: object) -> None:
 def stochastic_bias(objective: Objective) -> _core.Bias:
     """Return the intercept as a feature; a free one adds little to the rows, so to the noise.
 
-    It is anchored at the best constant f, which may be further away than steps from 0 would get.
+    It is anchored at the best constant f, which steps from 0 might take for ever to reach; the mean
+    target is that for the squared losses, and near it with an insensitive zone.
     """
     bias = bias_of(objective, reach=0.25)
     loss, problem = objective.loss, objective.problem
