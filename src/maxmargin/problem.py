@@ -32,11 +32,10 @@ class Problem:
         X = self.X
         if not isinstance(X, np.ndarray) and getattr(X, "format", None) != "csr":
             raise TypeError(f"X must be a NumPy array or a CSR matrix, got {type(X).__name__}.")
-        n_axes: int = len(X.shape)
-        if n_axes != 2 or X.dtype not in (np.float32, np.float64):
-            raise ValueError(
-                f"X must be two-dimensional float32 or float64, got {X.dtype} of shape {X.shape}."
-            )
+        if X.dtype not in (np.float32, np.float64):
+            raise ValueError(f"X must be float32 or float64, got {X.dtype}.")
+        if len(X.shape) != 2:
+            raise ValueError(f"X must be two-dimensional, got shape {X.shape}.")
         if not sparse.issparse(X) and not X.flags.c_contiguous:
             raise ValueError("X must be in C order: use np.ascontiguousarray(X).")
         n = X.shape[0]
