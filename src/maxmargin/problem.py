@@ -32,7 +32,7 @@ class Problem:
         X = self.X
         if not isinstance(X, np.ndarray) and getattr(X, "format", None) != "csr":
             raise TypeError(f"X must be a NumPy array or a CSR matrix, got {type(X).__name__}.")
-        if X.dtype not in (np.float32, np.float64):
+        if np.dtype(X.dtype).name not in ("float32", "float64"):
             raise ValueError(f"X must be float32 or float64, got {X.dtype}.")
         if len(X.shape) != 2:
             raise ValueError(f"X must be two-dimensional, got shape {X.shape}.")
