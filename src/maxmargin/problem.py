@@ -32,7 +32,7 @@ class Problem:
         X = self.X
         if not isinstance(X, np.ndarray) and getattr(X, "format", None) != "csr":
             raise TypeError(f"X must be a NumPy array or a CSR matrix, got {type(X).__name__}.")
-        if np.dtype(X.dtype).name not in ("float32", "float64"):
+        if X.dtype not in (np.float32, np.float64):
             raise ValueError(f"X must be float32 or float64, got {X.dtype}.")
         if len(X.shape) != 2:
             raise ValueError(f"X must be two-dimensional, got shape {X.shape}.")
@@ -40,7 +40,7 @@ class Problem:
             raise ValueError("X must be in C order: use np.ascontiguousarray(X).")
         n = X.shape[0]
         for name, values in (("y", self.y), ("cost", self.cost)):
-            if not isinstance(values, np.ndarray) or values.dtype != np.float64:
+            if getattr(values, "dtype", None) != np.float64:
                 raise TypeError(f"{name} must be a float64 array.")
             if values.shape != (n,):
                 raise ValueError(f"{name} must have shape ({n},), got {values.shape}.")
