@@ -13,7 +13,6 @@ Vowpal Wabbit: l2 = 1 / (C m), where m counts the rows inside the margin at the 
 all n, because it shrinks w only on rows that have a loss (see `VowpalWabbit`).
 """
 
-import importlib
 import importlib.metadata
 import math
 import tempfile
@@ -324,14 +323,7 @@ def all_peers() -> list[Peer]:
     """List every variant whose package is installed."""
     everyone = [*_maxmargin(), *_liblinear(), *_snapml(), *_scikit_learn(), *_others()]
     installed = {d.name.lower() for d in importlib.metadata.distributions() if d.name}
-    return [p for p in everyone if p.package in installed and not _unfinished(p)]
-
-
-def _unfinished(peer: Peer) -> bool:
-    """Whether this is our own package, still without its estimators."""
-    return isinstance(peer, MaxMargin) and not hasattr(
-        importlib.import_module("maxmargin"), "LinearSVC"
-    )
+    return [p for p in everyone if p.package in installed]
 
 
 def peer_named(name: str) -> Peer:

@@ -54,8 +54,8 @@ struct NewtonSums {
 enum PieceFlag : std::uint8_t { kSloped = 1, kInGram = 2 };
 
 // Adds weight * x x' to the upper triangle of `gram` (Fortran order, the bias last), or takes it
-// away (sign -1). Rows with few
-// values are scattered; the others wait in a block, scaled by the root of their weight, for a SYRK.
+// away (sign -1). Rows with few values are scattered; the others wait in a block, scaled by the
+// root of their weight, for a SYRK.
 template <class Rows>
 class GramSum {
  public:

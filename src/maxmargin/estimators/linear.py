@@ -45,7 +45,7 @@ _PARAMETERS = """C : float, default=1.0
     verbose : int, default=0
         Whether to report each look at the gap on standard error."""
 
-_ATTRIBUTES = """coef_ : ndarray of shape (n_problems, n_features)
+_ATTRIBUTES = """coef_ : ndarray of shape (n_problems, n_features), or (n_features,) in regression
         The weights: one row, or one for each class where there are more than two.
     intercept_ : ndarray of shape (n_problems,)
         The intercepts.
