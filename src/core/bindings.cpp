@@ -2,7 +2,6 @@
 #include "bindings.hpp"
 
 #include "dual_cd.hpp"
-#include "newton.hpp"
 #include "passes.hpp"
 
 using namespace nanobind::literals;
@@ -80,86 +79,6 @@ void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, c
                 random, max_epochs, relative_target, deadline);
       },
       self.view);
-}
-
-// The address inside a capsule of scipy.linalg.cython_blas, whose name spells the signature: an
-// `int *` third argument means 32-bit sizes.
-Dsyrk dsyrk_from(nb::capsule capsule) {
-  const char* name = capsule.name();
-  require(name != nullptr && std::string(name).starts_with("void (char *, char *, int *, int *"),
-          "dsyrk must be scipy.linalg.cython_blas's, with 32-bit integers");
-  return reinterpret_cast<Dsyrk>(capsule.data());
-}
-
-void require_subset(const Rows& rows, const InOrder& subset, Size begin, Size end) {
-  const Size count = static_cast<Size>(subset.shape(0));
-  require(0 <= begin && begin <= end && end <= count, "subset range out of bounds");
-  require(all_within(subset.data() + begin, end - begin, rows.n_samples()),
-          "subset holds a row that does not exist");
-}
-
-NewtonSums newton_dual_rows(const Rows& self, InOrder subset, const BoundTerms& bound,
-                            const Bias& bias, In<double> centre, double softness, In<double> z,
-                            Size begin, Size end, Out beta, Out combination, OutFlags flags) {
-  const Size count = static_cast<Size>(subset.shape(0));
-  require_subset(self, subset, begin, end);
-  require(bound.n_samples == count, "terms and subset differ in length");
-  require_length(centre, count, "centre");
-  require_length(z, count, "z");
-  require_length(beta, count, "beta");
-  require_length(flags, count, "flags");
-  require_length(combination, self.n_features() + 1, "combination");
-  nb::gil_scoped_release release;
-  return std::visit(
-      [&](const auto& rows) {
-        return newton_dual(rows, subset.data(), Proximal{bound.terms, centre.data(), softness},
-                           bias, z.data(), begin, end, beta.data(), combination.data(),
-                           flags.data());
-      },
-      self.view);
-}
-
-void newton_gram_rows(const Rows& self, InOrder subset, const BoundTerms& bound, const Bias& bias,
-                      Size begin, Size end, nb::capsule dsyrk, OutFlags flags, OutMatrix gram) {
-  const Size count = static_cast<Size>(subset.shape(0)), dim = self.n_features() + 1;
-  require_subset(self, subset, begin, end);
-  require(bound.n_samples == count, "terms and subset differ in length");
-  require_length(flags, count, "flags");
-  require(static_cast<Size>(gram.shape(0)) == dim && static_cast<Size>(gram.shape(1)) == dim,
-          "gram must be (n_features + 1) square");
-  const Dsyrk function = dsyrk_from(dsyrk);
-  nb::gil_scoped_release release;
-  std::visit(
-      [&](const auto& rows) {
-        newton_gram(rows, subset.data(), bound.terms.cost, bias, begin, end, function, flags.data(),
-                    gram.data());
-      },
-      self.view);
-}
-
-void newton_predict_rows(const Rows& self, InOrder subset, const Bias& bias, In<double> w,
-                         Size begin, Size end, Out out) {
-  require_subset(self, subset, begin, end);
-  require_length(w, self.n_features() + 1, "w");
-  require_length(out, static_cast<Size>(subset.shape(0)), "out");
-  nb::gil_scoped_release release;
-  std::visit(
-      [&](const auto& rows) {
-        newton_predict(rows, subset.data(), bias, w.data(), begin, end, out.data());
-      },
-      self.view);
-}
-
-double line_search(const BoundTerms& bound, In<double> centre, double softness, In<double> z,
-                   In<double> dz, double slope_at_0, double w_dot_dw, double dw_square,
-                   double precision) {
-  const Size n = bound.n_samples;
-  require_length(centre, n, "centre");
-  require_length(z, n, "z");
-  require_length(dz, n, "dz");
-  nb::gil_scoped_release release;
-  return exact_line_search(Proximal{bound.terms, centre.data(), softness}, z.data(), dz.data(), n,
-                           slope_at_0, w_dot_dw, dw_square, precision);
 }
 
 template <class T, class Index>
@@ -246,20 +165,8 @@ NB_MODULE(_core, m) {
   m.def("dual_cd", &dual_cd_rows, "rows"_a, "terms"_a, "squared_norms"_a, "bias"_a, "beta"_a, "w"_a,
         "order"_a, "sweep"_a, "random"_a, "max_epochs"_a, "relative_target"_a, "seconds"_a);
 
-  nb::class_<NewtonSums>(m, "NewtonSums")
-      .def_ro("fenchel_young", &NewtonSums::fenchel_young)
-      .def_ro("primal_loss", &NewtonSums::primal_loss)
-      .def_ro("n_sloped", &NewtonSums::n_sloped)
-      .def_ro("n_leaving", &NewtonSums::n_leaving);
-  m.def("newton_predict", &newton_predict_rows, "rows"_a, "subset"_a, "bias"_a, "w"_a, "begin"_a,
-        "end"_a, "out"_a);
-  m.def("newton_dual", &newton_dual_rows, "rows"_a, "subset"_a, "terms"_a, "bias"_a, "centre"_a,
-        "softness"_a, "z"_a, "begin"_a, "end"_a, "beta"_a, "combination"_a, "flags"_a);
-  m.def("newton_gram", &newton_gram_rows, "rows"_a, "subset"_a, "terms"_a, "bias"_a, "begin"_a,
-        "end"_a, "dsyrk"_a, "flags"_a, "gram"_a);
-  m.def("exact_line_search", &line_search, "terms"_a, "centre"_a, "softness"_a, "z"_a, "dz"_a,
-        "slope_at_0"_a, "w_dot_dw"_a, "dw_square"_a, "precision"_a);
-
+  bind_certificate(m);
+  bind_newton(m);
   bind_stochastic(m);
 }
 

@@ -56,7 +56,8 @@ struct BoundTerms {
   Size n_samples;
 };
 
-// Pegasos and SGD: bindings_stochastic.cpp.
-void bind_stochastic(nb::module_& m);
+void bind_certificate(nb::module_& m);  // bindings_certificate.cpp
+void bind_newton(nb::module_& m);       // bindings_newton.cpp
+void bind_stochastic(nb::module_& m);   // bindings_stochastic.cpp: Pegasos and SGD
 
 }  // namespace maxmargin

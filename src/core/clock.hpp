@@ -1,9 +1,14 @@
-// A deadline that an epoch looks at now and then, so that Python gets to answer Ctrl-C.
+// How long work may go on before Python is asked: an epoch looks at a deadline and returns, longer
+// work with state of its own asks whether to go on.
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <utility>
 
 namespace maxmargin {
+
+using Clock = std::chrono::steady_clock;
 
 class Deadline {
  public:
@@ -13,8 +18,27 @@ class Deadline {
   bool passed() const { return Clock::now() >= end_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
   Clock::time_point end_;
+};
+
+struct Halted {};
+
+// Throws Halted once `stop` says so; asks it at most every 20 ms.
+class Poll {
+ public:
+  explicit Poll(std::function<bool()> stop) : stop_(std::move(stop)) {}
+
+  void operator()() {
+    const auto now = Clock::now();
+    if (now < next_) return;
+    if (stop_()) throw Halted{};
+    next_ = Clock::now() + kInterval;
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kInterval{20};
+  std::function<bool()> stop_;
+  Clock::time_point next_ = Clock::now() + kInterval;
 };
 
 }  // namespace maxmargin

@@ -13,16 +13,12 @@
 
 #include <cstdint>
 
+#include "bias.hpp"
 #include "clock.hpp"
 #include "losses.hpp"
 #include "random.hpp"
 
 namespace maxmargin {
-
-struct Bias {
-  double feature;  // 0: no intercept
-  double anchor;
-};
 
 // Caller-owned; an epoch can be left at the deadline and taken up again.
 struct Sweep {

@@ -15,11 +15,15 @@
 
 namespace maxmargin {
 
+// The choices are kept as numbers too: with a branch on them a loop over samples would not vectorise.
 struct Loss {
   double target_scale;  // target = target_scale * y; 0 for the perceptron
   double epsilon;       // half width of the insensitive tube
   bool one_sided;       // beta has the sign of y (classification)
   bool bounded;         // |beta| <= cost (absolute losses), else curvature 1 / (2 cost)
+  double growth = bounded ? 1.0 : std::numeric_limits<double>::infinity();         // |beta| / cost
+  double other_side = one_sided ? 0.0 : std::numeric_limits<double>::infinity();  // -y beta
+  double curving = bounded ? 0.0 : 0.5;                                           // curvature * cost
 };
 
 // The numbers of one sample's term.
@@ -30,7 +34,8 @@ struct Term {
   MAXMARGIN_INLINE double argmax(double pull, double stiffness) const {
     const double reach = std::fabs(pull) - epsilon;
     const double beta = reach > 0.0 ? std::copysign(reach / stiffness, pull) : 0.0;
-    return std::min(std::max(beta, lower), upper);
+    const double above = beta < lower ? lower : beta;
+    return above > upper ? upper : above;
   }
 
   // The dual term: what beta contributes to D besides -|w|^2/2.
@@ -51,13 +56,16 @@ struct Terms {
   Loss loss;
 
   MAXMARGIN_INLINE Term operator[](Size i) const {
-    const double c = cost[i];
-    const double reach = loss.bounded || c == 0.0 ? c : std::numeric_limits<double>::infinity();
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const double c = cost[i], label = y[i];
+    const double reach = c > 0.0 ? c * loss.growth : 0.0;
+    const double down = label > 0.0 ? loss.other_side : kInfinity;
+    const double up = label < 0.0 ? loss.other_side : kInfinity;
     return Term{
-        .target = loss.target_scale * y[i],
-        .lower = loss.one_sided && y[i] > 0.0 ? 0.0 : -reach,
-        .upper = loss.one_sided && y[i] < 0.0 ? 0.0 : reach,
-        .curvature = loss.bounded || c == 0.0 ? 0.0 : 0.5 / c,
+        .target = loss.target_scale * label,
+        .lower = -(reach < down ? reach : down),
+        .upper = reach < up ? reach : up,
+        .curvature = c > 0.0 ? loss.curving / c : 0.0,
         .epsilon = loss.epsilon,
     };
   }

@@ -1,48 +1,22 @@
-// Semismooth Newton for the proximal (augmented Lagrangian) form of the linear SVM.
+// Semismooth Newton for the proximal form of the linear SVM (proximal.hpp).
 //
-//   min over w of 1/2 |w|^2 + sum_i psi_i(z_i),  z = Xw + bias,
-//   psi_i(z) = max over beta of conjugate_i(beta) - z beta - softness_i/2 (beta - centre_i)^2
-//
-// The maximiser beta_i(z) is piecewise linear, so the objective is piecewise quadratic: a Newton
-// step solves (I + sum over the rows in a sloped piece of x_i x_i' / stiffness_i) step = -gradient,
-// and the step length is found exactly. With softness 0 (squared losses) this is the finite Newton
-// method of Keerthi and DeCoste (JMLR 2005); with softness it is the inner problem of an augmented
-// Lagrangian method (Rockafellar 1976; Li, Sun and Toh, SIAM J. Optim. 2018).
+// A Newton step solves (I + sum over the rows in a sloped piece of x_i x_i' / stiffness_i) step =
+// -gradient, and the step length is found exactly. With softness 0 (squared losses) this is the
+// finite Newton method of Keerthi and DeCoste (JMLR 2005); with softness it is the inner problem of
+// an augmented Lagrangian method (Rockafellar 1976; Li, Sun and Toh, SIAM J. Optim. 2018).
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
-#include "blas.hpp"
-#include "dual_cd.hpp"
-#include "losses.hpp"
+#include "bias.hpp"
+#include "clock.hpp"
+#include "gram.hpp"
+#include "proximal.hpp"
 
 namespace maxmargin {
 
-// Labels, costs, centres and results below are indexed by position in `subset`, so that the same
-// code runs on a sample of the rows.
-struct Proximal {
-  Terms terms;
-  const double* centre;
-  double softness;  // the width in z over which beta crosses [0, cost]
-
-  MAXMARGIN_INLINE double soften(Size k) const {
-    return terms.loss.bounded && terms.cost[k] > 0.0 ? softness / terms.cost[k] : 0.0;
-  }
-};
-
-struct Slope {
-  double beta;    // the maximiser at z
-  double weight;  // -d beta / d z
-};
-
-MAXMARGIN_INLINE Slope slope(const Term& term, double soft, double centre, double z) {
-  const double stiffness = term.curvature + soft;
-  const double beta = term.argmax(term.target - z + soft * centre, stiffness);
-  const bool sloped = beta != 0.0 && beta > term.lower && beta < term.upper;
-  return {beta, sloped ? 1.0 / stiffness : 0.0};
-}
-
-// What the caller decides by: sums over a range of rows at the point z.
+// Sums over the rows at the point z.
 struct NewtonSums {
   double fenchel_young = 0.0;  // sum of cost * loss(z) + z beta - conjugate(beta): part of the gap
   double primal_loss = 0.0;
@@ -53,127 +27,78 @@ struct NewtonSums {
 // Per row: is it in a sloped piece now, and does the Gram matrix hold it?
 enum PieceFlag : std::uint8_t { kSloped = 1, kInGram = 2 };
 
-// Adds weight * x x' to the upper triangle of `gram` (Fortran order, the bias last), or takes it
-// away (sign -1). Rows with few values are scattered; the others wait in a block, scaled by the
-// root of their weight, for a SYRK.
-template <class Rows>
-class GramSum {
- public:
-  GramSum(const Rows& rows, Bias bias, Dsyrk dsyrk, double sign, double* gram)
-      : rows_(rows),
-        bias_(bias),
-        dsyrk_(dsyrk),
-        sign_(sign),
-        gram_(gram),
-        dim_(static_cast<int>(rows.n_features) + 1),
-        columns_(std::clamp(kBlock / dim_, 256, 1024)),
-        column_(dim_ + 1),
-        value_(dim_ + 1) {}
+// Some of the rows, or all. Labels, costs and whatever is kept per row go by position here.
+struct Subset {
+  const std::int32_t* rows;  // null: all
+  Size count;
 
-  MAXMARGIN_INLINE void add(Size i, double weight) {
-    constexpr double kScatterCost = 8.0;  // of one scattered product, against one inside SYRK
-    if (Rows::kSparse || dim_ > kWide) {  // a narrow dense row is not worth the search for zeros
-      const int count = rows_.gather(i, column_.data(), value_.data());
-      if (kScatterCost * count * count < static_cast<double>(dim_) * dim_) {
-        scatter(count, sign_ * weight);
-        return;
-      }
-    }
-    enqueue(i, std::sqrt(weight));
-  }
-
-  void flush() {
-    const double one = 1.0;
-    if (filled_ > 0)
-      dsyrk_("U", "N", &dim_, &filled_, &sign_, block_.data(), &dim_, &one, gram_, &dim_);
-    filled_ = 0;
-  }
-
- private:
-  // The gathered columns must be sorted: only the upper triangle is kept.
-  MAXMARGIN_INLINE void scatter(int count, double weight) {
-    column_[count] = dim_ - 1;
-    value_[count] = bias_.feature;
-    const int* __restrict column = column_.data();
-    const double* __restrict value = value_.data();
-    for (int j = 0; j <= count; ++j) {
-      double* __restrict out = gram_ + static_cast<Size>(column[j]) * dim_;
-      const double scaled = weight * value[j];
-      int k = 0;
-      for (; k + 4 <= j + 1; k += 4) {  // columns are distinct: four sums at a time
-        const double o0 = out[column[k]] + scaled * value[k];
-        const double o1 = out[column[k + 1]] + scaled * value[k + 1];
-        const double o2 = out[column[k + 2]] + scaled * value[k + 2];
-        const double o3 = out[column[k + 3]] + scaled * value[k + 3];
-        out[column[k]] = o0;
-        out[column[k + 1]] = o1;
-        out[column[k + 2]] = o2;
-        out[column[k + 3]] = o3;
-      }
-      for (; k <= j; ++k) out[column[k]] += scaled * value[k];
-    }
-  }
-
-  MAXMARGIN_INLINE void enqueue(Size i, double root) {
-    if (block_.empty()) block_.resize(static_cast<std::size_t>(dim_) * columns_);
-    double* column = block_.data() + static_cast<std::size_t>(filled_) * dim_;
-    std::fill(column, column + dim_, 0.0);
-    rows_.add_scaled(i, root, column);
-    column[dim_ - 1] = root * bias_.feature;
-    if (++filled_ == columns_) flush();
-  }
-
-  static constexpr int kWide = 256;
-  static constexpr int kBlock = 32768;  // values: half an L2 cache, where 256 columns fit in it
-  const Rows& rows_;
-  Bias bias_;
-  Dsyrk dsyrk_;
-  double sign_;
-  double* gram_;
-  int dim_;
-  int columns_;
-  int filled_ = 0;
-  std::vector<int> column_;  // of one row, while it is scattered
-  std::vector<double> value_;
-  std::vector<double> block_;
+  MAXMARGIN_INLINE Size operator[](Size k) const { return rows ? rows[k] : k; }
 };
 
-// Moves beta to its maximisers at z, and `combination` = sum of beta_k x_k along with it. Only rows
-// whose beta changes are read.
+struct RowState {
+  std::vector<double> z, dz, beta, centre;
+  std::vector<std::uint8_t> flags;
+
+  explicit RowState(Size count) : z(count), dz(count), beta(count), centre(count), flags(count) {}
+};
+
+enum class Move {
+  kStay,  // z as it is
+  kTo,    // z = X direction + bias
+  kBy,    // dz = X direction, z += dz
+};
+
+// Moves z, then beta to its maximisers, and `combination` = sum of beta_k x_k along with it: one
+// pass over the rows, whose chunk is still in the cache when its turn comes again. Without a move
+// only the rows whose beta changes are read.
 template <class Rows>
-MAXMARGIN_CLONES NewtonSums newton_dual(const Rows& rows, const std::int32_t* subset,
-                                        const Proximal& prox, Bias bias, const double* z,
-                                        Size begin, Size end, double* beta, double* combination,
-                                        std::uint8_t* flags) {
-  constexpr Size kChunk = 256;  // the formulas of a chunk run as vectors, then its rows are read
+MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, Subset subset, const Proximal prox,
+                                        Bias bias, Move move, const double* direction,
+                                        RowState& state, double* combination) {
+  constexpr Size kChunk = 256;  // its formulas run as vectors
+  constexpr Size kBytes = 1 << 17;
+  const Size chunk = Rows::kSparse
+                         ? kChunk
+                         : std::clamp<Size>(kBytes / Size(sizeof(double)) / rows.n_features, 8, kChunk);
   double next[kChunk], weight[kChunk];
   NewtonSums sums;
-  for (Size from = begin; from < end; from += kChunk) {
-    const Size count = std::min(kChunk, end - from);
+  for (Size from = 0; from < subset.count; from += chunk) {
+    const Size count = std::min(chunk, subset.count - from);
+    double *__restrict z = state.z.data() + from, *__restrict dz = state.dz.data() + from;
+    if (move == Move::kTo) {
+      const double offset = bias.feature * direction[rows.n_features] + bias.anchor;
+      for (Size j = 0; j < count; ++j) z[j] = rows.dot(subset[from + j], direction) + offset;
+    } else if (move == Move::kBy) {
+      const double offset = bias.feature * direction[rows.n_features];
+      for (Size j = 0; j < count; ++j) {
+        dz[j] = rows.dot(subset[from + j], direction) + offset;
+        z[j] += dz[j];
+      }
+    }
     double losses = 0.0, gaps = 0.0;
 #pragma omp simd reduction(+ : losses, gaps)
     for (Size j = 0; j < count; ++j) {
       const Size k = from + j;
       const Term term = prox.terms[k];
-      const Slope at = slope(term, prox.soften(k), prox.centre[k], z[k]);
-      const double value = term.value(z[k]);
+      const Slope at = slope(term, prox.soften(k), prox.centre[k], z[j]);
+      const double value = term.value(z[j]);
       next[j] = at.beta;
       weight[j] = at.weight;
       losses += value;
-      gaps += value + z[k] * at.beta - term.conjugate(at.beta);
+      gaps += value + z[j] * at.beta - term.conjugate(at.beta);
     }
     sums.primal_loss += losses;
     sums.fenchel_young += gaps;
     for (Size j = 0; j < count; ++j) {
       const Size k = from + j;
-      const double change = next[j] - beta[k];
+      const double change = next[j] - state.beta[k];
       if (change != 0.0) {
-        beta[k] = next[j];
+        state.beta[k] = next[j];
         rows.add_scaled(subset[k], change, combination);
         combination[rows.n_features] += change * bias.feature;
       }
-      const bool held = (flags[k] & kInGram) != 0, sloped = weight[j] > 0.0;
-      flags[k] = static_cast<std::uint8_t>((held ? kInGram : 0) | (sloped ? kSloped : 0));
+      const bool held = (state.flags[k] & kInGram) != 0, sloped = weight[j] > 0.0;
+      state.flags[k] = static_cast<std::uint8_t>((held ? kInGram : 0) | (sloped ? kSloped : 0));
       sums.n_sloped += sloped;
       sums.n_leaving += held && !sloped;
     }
@@ -181,11 +106,19 @@ MAXMARGIN_CLONES NewtonSums newton_dual(const Rows& rows, const std::int32_t* su
   return sums;
 }
 
+// out[k] = <w, (x_i, bias.feature)> for the rows i = subset[k], begin <= k < end.
+template <class Rows>
+MAXMARGIN_CLONES void newton_predict(const Rows& rows, Subset subset, Bias bias, const double* w,
+                                     Size begin, Size end, double* out) {
+  const double offset = bias.feature * w[rows.n_features];
+  for (Size k = begin; k < end; ++k) out[k] = rows.dot(subset[k], w) + offset;
+}
+
 // gram = sum over the sloped rows of cost_k x_k x_k', by the rows that entered or left since. All
 // weights are cost_k times one number that changes with the softness, so this sum does not.
 template <class Rows>
-MAXMARGIN_CLONES void newton_gram(const Rows& rows, const std::int32_t* subset, const double* cost,
-                                  Bias bias, Size begin, Size end, Dsyrk dsyrk, std::uint8_t* flags,
+MAXMARGIN_CLONES void newton_gram(const Rows& rows, Subset subset, const double* cost, Bias bias,
+                                  Size begin, Size end, Dsyrk dsyrk, std::uint8_t* flags,
                                   double* gram) {
   GramSum<Rows> entering(rows, bias, dsyrk, 1.0, gram), leaving(rows, bias, dsyrk, -1.0, gram);
   for (Size k = begin; k < end; ++k) {
@@ -198,56 +131,263 @@ MAXMARGIN_CLONES void newton_gram(const Rows& rows, const std::int32_t* subset, 
   leaving.flush();
 }
 
-// out[k] = <w, (x_i, bias.feature)> for i = subset[k].
-template <class Rows>
-MAXMARGIN_CLONES void newton_predict(const Rows& rows, const std::int32_t* subset, Bias bias,
-                                     const double* w, Size begin, Size end, double* out) {
-  const double offset = bias.feature * w[rows.n_features];
-  for (Size k = begin; k < end; ++k) out[k] = rows.dot(subset[k], w) + offset;
+inline double inner(const std::vector<double>& a, const std::vector<double>& b) {
+  double total = 0.0;
+#pragma omp simd reduction(+ : total)
+  for (std::size_t j = 0; j < a.size(); ++j) total += a[j] * b[j];
+  return total;
 }
 
-// The s > 0 at which d/ds of the objective along the step vanishes, to `precision` of its slope at
-// 0. The derivative is increasing and piecewise linear: Newton's iteration inside a bracket.
-MAXMARGIN_CLONES inline double exact_line_search(const Proximal& prox, const double* z,
-                                                 const double* dz, Size n_samples,
-                                                 double slope_at_0, double w_dot_dw,
-                                                 double dw_square, double precision) {
-  double low = 0.0, high = std::numeric_limits<double>::infinity();
-  double low_slope = slope_at_0, high_slope = 0.0;
-  double s = 1.0;
-  for (int evaluation = 0; evaluation < 100; ++evaluation) {
-    double derivative = w_dot_dw + s * dw_square, curvature = dw_square;
-#pragma omp simd reduction(+ : derivative, curvature)
-    for (Size k = 0; k < n_samples; ++k) {
-      const Slope at = slope(prox.terms[k], prox.soften(k), prox.centre[k], z[k] + s * dz[k]);
-      derivative -= at.beta * dz[k];
-      curvature += at.weight * dz[k] * dz[k];
-    }
-    if (std::fabs(derivative) <= precision * std::fabs(slope_at_0)) break;
-    if (derivative < 0.0) {
-      low = s;
-      low_slope = derivative;
-    } else {
-      high = s;
-      high_slope = derivative;
-    }
-    double next = s - derivative / curvature;
-    if (!(next > low && next < high)) {
-      // The step can be too long by orders of magnitude: fall by decades until it is bracketed,
-      // then take the secant and the middle in turns.
-      if (high_slope == 0.0) {
-        next = 4.0 * low;
-      } else if (low == 0.0) {
-        next = 0.1 * high;
-      } else {
-        const double share = evaluation % 2 == 0 ? low_slope / (low_slope - high_slope) : 0.5;
-        next = low + share * (high - low);
-      }
-    }
-    if (!(next > low && next < high) || next > 1e15) break;
-    s = next;
-  }
-  return s;
+// a + scale * b.
+inline std::vector<double> shifted(std::vector<double> a, double scale,
+                                   const std::vector<double>& b) {
+  for (std::size_t j = 0; j < a.size(); ++j) a[j] += scale * b[j];
+  return a;
 }
+
+// Newton's method on some of the rows; their costs may be raised to stand for all.
+//
+// `w` has the bias as its last entry. After `evaluate` and `step`: z = Xw + bias, beta is its
+// maximiser, combination = sum of beta_k (x_k, bias.feature), and the sums below belong to it.
+template <class Rows>
+class NewtonLevel {
+ public:
+  double softness = 0.0;
+  std::vector<double> w;
+  double primal = 0.0, imbalance = 0.0, softening = 0.0;
+  Size n_steps = 0;
+
+  // `free`: the intercept's weight is not part of the objective.
+  NewtonLevel(const Rows& rows, Terms terms, Subset subset, Bias& bias, bool free, const Blas& blas)
+      : w(rows.n_features + 1),
+        rows_(rows),
+        terms_(terms),
+        subset_(subset),
+        bias_(bias),
+        free_(free),
+        blas_(blas),
+        state_(subset.count),
+        combination_(w.size()),
+        trusting_(!terms.loss.bounded),
+        per_poll_(std::max<Size>(1, kValuesPerPoll * std::max<Size>(1, rows.n_samples) /
+                                        std::max<Size>(1, rows.work(0, rows.n_samples)))) {}
+
+  std::vector<double>& centre() { return state_.centre; }
+  const std::vector<double>& beta() const { return state_.beta; }
+  const std::vector<std::uint8_t>& flags() const { return state_.flags; }
+  const std::vector<double>& combination() const { return combination_; }
+  const std::vector<double>& z() const { return state_.z; }
+  double gap() const { return imbalance + softening; }
+  double b() const { return bias_.anchor + bias_.feature * w.back(); }
+  const NewtonSums& sums() const { return sums_; }
+
+  // Predicts z, and puts beta and its sums there.
+  void evaluate() { pass(Move::kTo, w); }
+
+  // The centre at the middle of the box: right to first order for the rows at the kink, whoever
+  // they are. Regression has to know z first, to tell the side.
+  void centre_in_box(Poll& poll) {
+    if (!terms_.loss.one_sided) predict(w, state_.z, poll);
+    for (Size k = 0; k < subset_.count; ++k) {
+      const double side = terms_.loss.one_sided ? terms_.y[k]
+                                                : terms_.y[k] - state_.z[k] - bias_.anchor;
+      state_.centre[k] = side == 0.0 ? 0.0 : std::copysign(0.5 * terms_.cost[k], side);
+    }
+  }
+
+  // One Newton step of exact length. If it is halted, nothing has moved.
+  void step(Poll& poll) {
+    const std::vector<double> direction = newton_direction(poll);
+    const double slope_at_0 = inner(gradient_, direction);
+    if (trusting_) {  // the whole step at once saves a pass where it is right
+      pass(Move::kBy, direction, shifted(w, 1.0, direction));
+      if (std::fabs(inner(gradient_, direction)) <= kPrecision * std::fabs(slope_at_0)) {
+        w = shifted(std::move(w), 1.0, direction);
+        return;
+      }
+      for (Size k = 0; k < subset_.count; ++k) state_.z[k] -= state_.dz[k];
+    } else {
+      predict(direction, state_.dz, poll);
+    }
+    LineDerivative along(prox(), state_.z.data(), state_.dz.data(), subset_.count,
+                         inner(w, direction), inner(direction, direction));
+    const double length = exact_line_search(along, slope_at_0, kPrecision);
+    w = shifted(std::move(w), length, direction);
+    for (Size k = 0; k < subset_.count; ++k) state_.z[k] += length * state_.dz[k];
+    trusting_ = length == 1.0;
+    pass(Move::kStay, w);
+  }
+
+  // One outer step: the dual point becomes the centre, b the anchor.
+  void recentre(double shrink) {
+    constexpr Size kFew = 10'000;
+    state_.centre = state_.beta;
+    softness *= shrink;
+    if (free_) {
+      bias_.anchor = b();
+      w.back() = 0.0;
+    }
+    // Where it costs little or the end is near, rounding errors that have added up are wiped out.
+    const bool afresh = subset_.count <= kFew || gap() <= 1e-5 * primal;
+    pass(afresh ? Move::kTo : Move::kStay, w);
+  }
+
+  // Solves a sample roughly, down to the softness at which its sampling error is felt: `floor`.
+  void rough_solve(double tol, double shrink, double floor, Size max_steps, Poll& poll) {
+    for (const Size end = n_steps + max_steps; n_steps < end; ++n_steps) {
+      if (imbalance <= kRough * primal) {
+        if (!terms_.loss.bounded || softening <= 0.5 * tol * primal) return;
+        if (softness * shrink <= floor) {
+          softness *= shrink;
+          return;
+        }
+        recentre(shrink);
+      }
+      step(poll);
+    }
+  }
+
+  // Solves until the estimate of the gap promises `tol`; called again, goes on from there.
+  void solve(double tol, double shrink, Size max_steps, Poll& poll) {
+    for (const Size end = n_steps + max_steps; n_steps < end; ++n_steps) {
+      const bool promising = gap() <= tol * (primal - gap());
+      if (promising && !promised_) {
+        promised_ = true;
+        return;
+      }
+      const bool settled = imbalance <= 0.3 * softening;  // the softening is what is left
+      if (settled || promising) recentre(shrink);
+      step(poll);
+      promised_ = false;
+    }
+  }
+
+  // The Hessian's upper triangle at the point; for the tests.
+  std::vector<double> hessian(Poll& poll) {
+    refresh_gram(poll);
+    return assembled();
+  }
+
+ private:
+  static constexpr double kPrecision = 0.3;  // of the line search
+  static constexpr double kRough = 0.3;
+  static constexpr Size kValuesPerPoll = Size(1) << 22;
+
+  Proximal prox() const {
+    return {terms_, state_.centre.data(), terms_.loss.bounded ? softness : 0.0};
+  }
+
+  // -d beta / d z of a sloped row, in units of its cost.
+  double stiffness() const { return terms_.loss.bounded ? 1.0 / softness : 2.0; }
+
+  void pass(Move move, const std::vector<double>& direction, const std::vector<double>& point) {
+    sums_ = newton_pass(rows_, subset_, prox(), bias_, move, direction.data(), state_,
+                        combination_.data());
+    gradient_ = shifted(point, -1.0, combination_);
+    imbalance = 0.5 * inner(gradient_, gradient_);
+    softening = sums_.fenchel_young;
+    const double penalised = inner(point, point) - (free_ ? point.back() * point.back() : 0.0);
+    primal = 0.5 * penalised + sums_.primal_loss;
+  }
+  void pass(Move move, const std::vector<double>& point) { pass(move, point, point); }
+
+  template <class Part>
+  void in_parts(Size per_part, Poll& poll, Part part) {
+    for (Size begin = 0; begin < subset_.count; begin += per_part) {
+      poll();
+      part(begin, std::min(begin + per_part, subset_.count));
+    }
+  }
+
+  void predict(const std::vector<double>& direction, std::vector<double>& out, Poll& poll) {
+    in_parts(per_poll_, poll, [&](Size begin, Size end) {
+      newton_predict(rows_, subset_, bias_, direction.data(), begin, end, out.data());
+    });
+  }
+
+  // -hessian^-1 gradient, by Cholesky; damped where rounding has spoilt the matrix.
+  std::vector<double> newton_direction(Poll& poll) {
+    refresh_gram(poll);
+    factor_ = assembled();
+    if (factorised()) {
+      std::vector<double> direction = shifted(std::vector<double>(w.size()), -1.0, gradient_);
+      solve_with_factor(direction);
+      return direction;
+    }
+    forget_gram();  // taking away an outlying row leaves its rounding errors behind
+    refresh_gram(poll);
+    return damped_direction();
+  }
+
+  void refresh_gram(Poll& poll) {
+    if (gram_.empty()) gram_.resize(w.size() * w.size());
+    if (sums_.n_leaving > sums_.n_sloped) forget_gram();  // fewer rows to add anew
+    constexpr Size kFlopsPerPoll = Size(1) << 27;
+    const Size dim = static_cast<Size>(w.size());
+    in_parts(std::max<Size>(1, kFlopsPerPoll / (dim * dim)), poll, [&](Size begin, Size end) {
+      newton_gram(rows_, subset_, terms_.cost, bias_, begin, end, blas_.dsyrk, state_.flags.data(),
+                  gram_.data());
+    });
+  }
+
+  void forget_gram() {
+    std::fill(gram_.begin(), gram_.end(), 0.0);
+    for (auto& flag : state_.flags) flag &= kSloped;
+  }
+
+  // I + stiffness * gram.
+  std::vector<double> assembled() const {
+    std::vector<double> hessian = gram_;
+    for (double& value : hessian) value *= stiffness();
+    for (std::size_t j = 0; j < w.size(); ++j) hessian[j * (w.size() + 1)] += 1.0;
+    return hessian;
+  }
+
+  bool factorised() {
+    const int dim = static_cast<int>(w.size());
+    int info = 0;
+    blas_.dpotrf("U", &dim, factor_.data(), &dim, &info);
+    return info == 0;
+  }
+
+  void solve_with_factor(std::vector<double>& v) const {
+    const int dim = static_cast<int>(w.size()), one = 1;
+    int info = 0;
+    blas_.dpotrs("U", &dim, &one, factor_.data(), &dim, v.data(), &dim, &info);
+  }
+
+  // -hessian^-1 gradient, scaled to a unit diagonal, with the least ridge that factorises.
+  std::vector<double> damped_direction() {
+    const std::size_t dim = w.size();
+    std::vector<double> scaled = assembled(), scale(dim), direction(dim);
+    for (std::size_t j = 0; j < dim; ++j) scale[j] = 1.0 / std::sqrt(scaled[j * (dim + 1)]);
+    for (std::size_t j = 0; j < dim; ++j)
+      for (std::size_t i = 0; i <= j; ++i) scaled[j * dim + i] *= scale[i] * scale[j];
+    for (double ridge = 1e-15; ridge < 10.0; ridge *= 10.0) {
+      factor_ = scaled;
+      for (std::size_t j = 0; j < dim; ++j) factor_[j * (dim + 1)] = 1.0 + ridge;
+      if (factorised()) break;
+    }
+    for (std::size_t j = 0; j < dim; ++j) direction[j] = -gradient_[j] * scale[j];
+    solve_with_factor(direction);
+    for (std::size_t j = 0; j < dim; ++j) direction[j] *= scale[j];
+    return direction;
+  }
+
+  const Rows rows_;
+  const Terms terms_;
+  const Subset subset_;
+  Bias& bias_;
+  const bool free_;
+  const Blas blas_;
+  RowState state_;
+  std::vector<double> combination_, gradient_;
+  NewtonSums sums_;
+  std::vector<double> gram_;    // upper triangle, of the rows flagged as held, by cost
+  std::vector<double> factor_;  // of Cholesky
+  bool trusting_;               // the last step had length 1
+  bool promised_ = false;       // the caller has seen that the gap looks small enough
+  const Size per_poll_;         // rows
+};
 
 }  // namespace maxmargin

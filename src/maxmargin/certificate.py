@@ -1,8 +1,8 @@
 """Certificate: the proof that goes with every fitted model.
 
 This is the only place where a primal-dual pair is judged. It knows nothing of the solver that made
-the pair: it recomputes every product from the rows, with the formulas of `losses.py` and not those
-of the core.
+the pair: it recomputes every product from the rows, with the formulas of `core/certificate.hpp`,
+which share nothing with those of the solvers.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.losses import Box, Loss
 from maxmargin.objective import Objective
 from maxmargin.validation import Array
 
@@ -142,18 +140,25 @@ def certify(objective: Objective, w: Array, b: float, beta: Array) -> Certificat
     for name, values, length in (("w", w, problem.n_features), ("beta", beta, problem.n_samples)):
         if values.shape != (length,) or not np.isfinite(values).all():
             raise ValueError(f"{name} must be {length} finite numbers.")
-    beta = objective.feasible(beta)
-    z = problem.predict(w, b)
-    dual_w, dual_b = objective.weights_of(beta)
-    parts = [_tally(objective, z, beta, rows) for rows in _chunks(len(z))]
-    losses, conjugates, brackets, slacks = (
-        sum(column) for column in zip(*(part.sums for part in parts), strict=True)
-    )
-    dual = conjugates - objective.regularizer(dual_w, dual_b)
-    gap = brackets + objective.regularizer(w - dual_w, b - dual_b)
+    return certify_pair(objective, w, b, objective.feasible(beta))
+
+
+def certify_pair(
+    objective: Objective, w: Array, b: float, beta: Array, z: Array | None = None
+) -> Certificate:
+    """Judge (w, b) by a feasible β; z = Xw if it is known."""
+    problem = objective.problem
+    dual_w = np.zeros(problem.n_features)
+    parts = [
+        objective.judge.tally(problem.rows, w, b, z, beta, begin, end, dual_w)
+        for begin, end in problem.blocks()
+    ]
+    dual_b = objective.intercept_of(beta)
+    dual = sum(part.conjugates for part in parts) - objective.regularizer(dual_w, dual_b)
+    gap = sum(part.brackets for part in parts) + objective.regularizer(w - dual_w, b - dual_b)
     norm = math.sqrt(float(w @ w))
     return Certificate(
-        primal=objective.regularizer(w, b) + losses,
+        primal=objective.regularizer(w, b) + sum(part.losses for part in parts),
         dual=dual,
         gap=gap,
         relative_gap=relative(gap, dual, objective.negligible),
@@ -161,58 +166,5 @@ def certify(objective: Objective, w: Array, b: float, beta: Array) -> Certificat
         n_support_free=sum(part.n_free for part in parts),
         n_support_bounded=sum(part.n_bounded for part in parts),
         margin=1.0 / norm if norm > 0.0 else math.inf,
-        slack_sum=slacks,
+        slack_sum=sum(part.slacks for part in parts),
     )
-
-
-class _Tally(NamedTuple):
-    """What some of the rows contribute."""
-
-    sums: tuple[float, float, float, float]  # losses, conjugates, Fenchel-Young gaps, slacks
-    kkt_violation: float
-    n_free: int
-    n_bounded: int
-
-
-def _chunks(n: int, size: int = 8192) -> list[slice]:
-    """Ranges of rows whose temporary arrays stay in the cache."""
-    return [slice(begin, begin + size) for begin in range(0, n, size)]
-
-
-def _tally(objective: Objective, z: Array, beta: Array, rows: slice) -> _Tally:
-    problem, loss = objective.problem, objective.loss
-    y, cost, z, beta = problem.y[rows], problem.cost[rows], z[rows], beta[rows]
-    box = Box(*(bound[rows] for bound in objective.box))
-    slack = loss.slack(y, z)
-    losses = cost * (slack if loss.bounded else slack**2)
-    conjugates = loss.conjugate(y, cost, beta)
-    brackets = np.maximum(0.0, losses + z * beta - conjugates)
-    support = beta != 0.0
-    at_bound = support & ((beta == box.lower) | (beta == box.upper))
-    n_bounded = int(np.count_nonzero(at_bound))
-    return _Tally(
-        sums=(
-            float(losses.sum()),
-            float(conjugates.sum()),
-            float(brackets.sum()),
-            float(slack.sum()),
-        ),
-        kkt_violation=_kkt_violation(loss, box, (y, cost, z, beta)),
-        n_free=int(np.count_nonzero(support)) - n_bounded,
-        n_bounded=n_bounded,
-    )
-
-
-def _kkt_violation(loss: Loss, box: Box, rows: tuple[Array, Array, Array, Array]) -> float:
-    """Largest |β_i − prox(β_i + C_i r_i)| / C_i with r_i = target_i − z_i − curvature_i β_i.
-
-    It is |r_i| (less ε) for a free β_i, and falls to 0 as β_i reaches the bound that r_i points to.
-    """
-    y, cost, z, beta = rows
-    residual = loss.target_scale * y - z - box.curvature * beta
-    moved = beta + cost * residual
-    if loss.epsilon:
-        moved = np.sign(moved) * np.maximum(0.0, np.abs(moved) - cost * loss.epsilon)
-    change = np.abs(beta - np.clip(moved, box.lower, box.upper))
-    np.divide(change, cost, out=change, where=cost > 0.0)
-    return float(np.max(change, initial=0.0))

@@ -53,6 +53,14 @@ class Objective:
         return _core.Terms(y, cost, loss.target_scale, loss.epsilon, loss.one_sided, loss.bounded)
 
     @cached_property
+    def judge(self) -> _core.Judge:
+        """The same terms as the certificate reads them."""
+        problem, loss = self.problem, self.loss
+        return _core.Judge(
+            problem.y, problem.cost, loss.target_scale, loss.epsilon, loss.one_sided, loss.bounded
+        )
+
+    @cached_property
     def box(self) -> Box:
         """Where the dual variables may lie."""
         return self.loss.box(self.problem.y, self.problem.cost)
@@ -90,10 +98,13 @@ class Objective:
 
     def weights_of(self, beta: Array) -> tuple[Array, float]:
         """(w, b) = Σ β_i (x_i, ·): the primal point that belongs to β. A free b is not in it."""
-        w = self.problem.combine(beta)
+        return self.problem.combine(beta), self.intercept_of(beta)
+
+    def intercept_of(self, beta: Array) -> float:
+        """Return the b of `weights_of`."""
         if self.intercept is Intercept.PENALIZED:
-            return w, self.intercept_scaling**2 * float(beta.sum())
-        return w, 0.0
+            return self.intercept_scaling**2 * float(beta.sum())
+        return 0.0
 
     def primal(self, w: Array, b: float) -> float:
         """P(w, b)."""
@@ -131,8 +142,9 @@ class Objective:
         """
         if not self.loss.regularized:
             return np.zeros_like(beta)
-        beta = np.clip(beta, self.box.lower, self.box.upper)
-        return self._balanced(beta) if self.intercept is Intercept.FREE else beta
+        clipped = np.empty_like(beta)
+        self.judge.clip(beta, clipped)
+        return self._balanced(clipped) if self.intercept is Intercept.FREE else clipped
 
     def _balanced(self, beta: Array) -> Array:
         """Σ β_i = 0, by scaling down entries of the heavier sign; 0 lies in every box.

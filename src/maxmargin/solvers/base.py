@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 import maxmargin._core as _core
-from maxmargin.certificate import Certificate, Status, certify, relative
+from maxmargin.certificate import Certificate, Status, certify_pair, relative
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Record, Solution
@@ -54,10 +54,6 @@ class Solver(Protocol):
 
     def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
         """Minimise until the monitor says stop."""
-
-
-class Halted(Exception):  # noqa: N818 - not an error
-    """Raised between two compiled calls when the fit is to end at once."""
 
 
 class Interrupt:
@@ -159,10 +155,9 @@ class Monitor:
             return Status.STOPPED_BY_ITERATIONS
         return Status.RUNNING
 
-    def checkpoint(self) -> None:
-        """Raise Halted if Ctrl-C or the clock says so: for work too long to finish first."""
-        if self.halted(0) in (Status.INTERRUPTED, Status.STOPPED_BY_TIME):
-            raise Halted
+    def stopped(self) -> bool:
+        """Whether Ctrl-C or the clock says to stop: asked by work too long to finish first."""
+        return self.halted(0) in (Status.INTERRUPTED, Status.STOPPED_BY_TIME)
 
     def due(self, n_iter: int) -> bool:
         """Whether it is time for a look at the progress, even if there is little hope."""
@@ -174,16 +169,18 @@ class Monitor:
 
     def judge(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:
         """Certify the point, remember what is best of it, and decide."""
-        objective = self.objective
+        objective, z = self.objective, None
         if objective.intercept is Intercept.FREE and objective.loss.bounded:
-            b = objective.best_intercept(objective.problem.predict(w, 0.0))
-        certificate = certify(objective, w, b, beta)
+            z = objective.problem.predict(w, 0.0)
+            b = objective.best_intercept(z)
+        beta = objective.feasible(beta)
+        certificate = certify_pair(objective, w, b, beta, z)
         better_primal = certificate.primal <= self._primal[0]
         better_dual = certificate.dual >= self._dual[0]
         if better_primal:
             self._primal = (certificate.primal, w.copy(), b)
         if better_dual:
-            self._dual = (certificate.dual, beta.copy())
+            self._dual = (certificate.dual, beta)
         self._best = certificate if better_primal and better_dual else None
         self._n_iter, self._next_look = n_iter, 1.5 * n_iter + 8
         primal, dual = self._primal[0], self._dual[0]
@@ -201,7 +198,7 @@ class Monitor:
         return relative(gap, self._dual[0], self.objective.negligible)
 
     def _certify_best(self) -> Certificate:
-        return certify(self.objective, self._primal[1], self._primal[2], self._dual[1])
+        return certify_pair(self.objective, self._primal[1], self._primal[2], self._dual[1])
 
     def finish(self, solver: str, status: Status, **notes: float) -> Solution:
         """Return the best point seen, certified as a pair."""
@@ -209,7 +206,7 @@ class Monitor:
         return Solution(
             w=self._primal[1],
             b=self._primal[2],
-            beta=self.objective.feasible(self._dual[1]),
+            beta=self._dual[1],
             certificate=certificate.with_status(status),
             solver=solver,
             n_iter=self._n_iter,

@@ -1,29 +1,26 @@
-"""Semismooth Newton with proximal outer steps: `core/newton.hpp` runs the passes."""
+"""Semismooth Newton with proximal outer steps: `core/newton.hpp` makes the steps."""
 
 from __future__ import annotations
 
-import itertools
-from contextlib import suppress
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cython_blas, lapack
+from scipy.linalg import cython_blas, cython_lapack
 
 import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Solution
-from maxmargin.solvers.base import Halted, Monitor, Start, bias_of, require
+from maxmargin.solvers.base import Monitor, Start, bias_of, require
 from maxmargin.validation import Array, check_count, check_positive
 
-Subset = NDArray[np.int32]
-
-_DSYRK = cython_blas.__pyx_capi__["dsyrk"]
-
-#: Multiply-adds that one compiled call may spend on the Hessian: some hundredths of a second.
-_FLOPS_PER_CALL = 2**29
-_VALUES_PER_CALL = 2**24
+_BLAS = _core.Blas(
+    cython_blas.__pyx_capi__["dsyrk"],
+    cython_lapack.__pyx_capi__["dpotrf"],
+    cython_lapack.__pyx_capi__["dpotrs"],
+)
 
 #: Beyond it a single factorisation takes minutes.
 MAX_FEATURES = 10_000
@@ -31,10 +28,8 @@ MAX_FEATURES = 10_000
 #: Between looks at a gap that is not promising.
 _STEPS_PER_LOOK = 25
 
-#: Rows for which a pass costs next to nothing.
-_FEW = 10_000
-
-_SLOPED = 1  # kSloped of core/newton.hpp
+#: On one sample of the rows; where more would be needed, the next sample is the better place.
+_STEPS_PER_SAMPLE = 50
 
 
 @dataclass(frozen=True)
@@ -43,7 +38,7 @@ class Newton:
 
     Absolute losses are softened over a width that shrinks from outer step to outer step around the
     last dual point (an augmented Lagrangian method), squared losses need no softening. Large
-    problems are first solved on samples of the rows, each `growth` times the last.
+    problems are first solved on samples of the rows, each about `growth` times the last.
 
     Parameters
     ----------
@@ -77,22 +72,40 @@ class Newton:
                 f"solver='newton' keeps matrices of n_features², {8e-9 * d * d:.0f} GB each for the"
                 f" {d} features of X, and takes at most {MAX_FEATURES}. Use solver='dual_cd'."
             )
-        bias, w = bias_of(objective, reach=30.0), np.zeros(d + 1)
-        everything = np.arange(n, dtype=np.int32)
-        first, later = self.softness * objective.unit, 0.5 * objective.unit
+        bias = bias_of(objective, reach=30.0)
+        free = objective.intercept is Intercept.FREE
+        whole = _core.NewtonLevel(problem.rows, objective.terms, None, bias, free, _BLAS)
+        n_iter = 0
         if start.beta is not None:
             beta = objective.feasible(start.beta)
-            w[:d], w[d] = problem.combine(beta), bias.feature * beta.sum()
-            bias.anchor = start.b if objective.intercept is Intercept.FREE else 0.0
-            level = _Level(monitor, bias, everything, w, later, beta)
-            return level.solve(self.shrink, 0)
-        softness, n_iter, rng = first, 0, np.random.default_rng(start.seed)
-        for size in self._sample_sizes(n, d):
-            subset = np.sort(rng.choice(n, size, replace=False)).astype(np.int32)
-            level = _Level(monitor, bias, subset, w, softness)
-            n_iter = level.rough_solve(self.shrink, n_iter)
-            w, softness = level.w, later
-        return _Level(monitor, bias, everything, w, softness).solve(self.shrink, n_iter)
+            bias.anchor = start.b if free else 0.0
+            w = np.append(problem.combine(beta), bias.feature * beta.sum())
+            whole.start(w, 0.5 * objective.unit, beta, monitor.stopped)
+        else:
+            w, softness = np.zeros(d + 1), self.softness * objective.unit
+            rng = np.random.default_rng(start.seed)
+            for size in self._sample_sizes(n, d):
+                subset, cost = _sample(objective, size, rng)
+                terms = objective.terms_of(problem.y[subset], cost)
+                level = _core.NewtonLevel(problem.rows, terms, subset, bias, free, _BLAS)
+                level.start(w, softness, _centre(n_iter, len(subset)), monitor.stopped)
+                level.rough_solve(
+                    monitor.tol,
+                    self.shrink,
+                    3.0 * objective.unit * math.sqrt((d + 1) / len(subset)),
+                    monitor.iterations_left(n_iter, _STEPS_PER_SAMPLE),
+                    monitor.stopped,
+                )
+                w, softness = level.w, level.softness
+                n_iter += level.n_steps
+            whole.start(w, softness, _centre(n_iter, n), monitor.stopped)
+        before, status = n_iter, Status.RUNNING
+        while status is Status.RUNNING:
+            steps = monitor.iterations_left(n_iter, _STEPS_PER_LOOK)
+            whole.solve(monitor.tol, self.shrink, steps, monitor.stopped)
+            n_iter = before + whole.n_steps
+            status = monitor.judge(whole.w[:d], whole.b, whole.beta, n_iter)
+        return monitor.finish(self.name, status)
 
     def _sample_sizes(self, n: int, d: int) -> list[int]:
         """Ascending; the smallest still has eight rows a feature."""
@@ -104,184 +117,21 @@ class Newton:
         return sizes[::-1]
 
 
-class _Level:
-    """Newton's method on some of the rows, their costs raised to stand for all.
+def _centre(n_iter: int, count: int) -> Array | None:
+    """Return the dual point 0 to begin with; later the middle of the box serves better."""
+    return np.zeros(count) if n_iter == 0 else None
 
-    Everything but the weights is indexed by position in `subset`. `w` has the bias as its last
-    entry. Invariants after `sums`: beta is the maximiser at z, combination = Σ β_k (x_k, bias).
+
+def _sample(
+    objective: Objective, size: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int32], Array]:
+    """Draw about `size` rows, and costs with which they stand for all.
+
+    Half of the chances go by C_i‖x_i‖²: an outlying row decides the curvature in its direction, and
+    a sample without it would lead astray.
     """
-
-    def __init__(
-        self,
-        monitor: Monitor,
-        bias: _core.Bias,
-        subset: Subset,
-        w: Array,
-        softness: float,
-        centre: Array | None = None,
-    ) -> None:
-        objective = monitor.objective
-        problem = objective.problem
-        n, m, dim = problem.n_samples, len(subset), problem.n_features + 1
-        self.monitor, self.objective, self.bias, self.subset = monitor, objective, bias, subset
-        self.w, self.softness = w, softness
-        y, cost = problem.y, problem.cost
-        if m < n:
-            y, cost = y[subset], cost[subset] * (n / m)
-        self.terms = objective.terms_of(y, cost)
-        self.z, self.dz = np.empty(m), np.empty(m)
-        self.beta, self.combination = np.zeros(m), np.zeros(dim)
-        self.gram = np.zeros((dim, dim), order="F")  # of the rows flagged as held, by cost
-        self.flags = np.zeros(m, dtype=np.uint8)
-        self.hessian = np.empty_like(self.gram)
-        self.diagonal = self.hessian.reshape(-1, order="F")[:: dim + 1]
-        per_row = max(problem.n_stored // max(n, 1), 1)
-        self.step_rows = max(1, _VALUES_PER_CALL // per_row)
-        self.step_gram = max(1, _FLOPS_PER_CALL // dim**2)
-        self._predict(self.w, self.z, interruptible=False)
-        self.z += bias.anchor
-        # The middle of the box: right to first order for the rows at the kink, whoever they are.
-        side = y if objective.loss.one_sided else np.sign(y - self.z)
-        self.centre = centre if centre is not None else 0.5 * cost * side
-        if softness >= 2.0 * objective.unit:
-            self.centre = np.zeros(m)
-
-    def _predict(self, w: Array, out: Array, *, interruptible: bool = True) -> None:
-        rows = self.objective.problem.rows
-        for begin in range(0, len(out), self.step_rows):
-            if interruptible:
-                self.monitor.checkpoint()
-            end = min(begin + self.step_rows, len(out))
-            _core.newton_predict(rows, self.subset, self.bias, w, begin, end, out)
-
-    def sums(self) -> None:
-        """Dual point, gradient and an estimate of the gap at z."""
-        rows, m = self.objective.problem.rows, len(self.z)
-        losses, fenchel_young, self.n_sloped, self.n_leaving = 0.0, 0.0, 0, 0
-        for begin in range(0, m, self.step_rows):
-            part = _core.newton_dual(
-                rows, self.subset, self.terms, self.bias, self.centre, self.softness, self.z,
-                begin, min(begin + self.step_rows, m), self.beta, self.combination, self.flags,
-            )  # fmt: skip
-            losses += part.primal_loss
-            fenchel_young += part.fenchel_young
-            self.n_sloped += part.n_sloped
-            self.n_leaving += part.n_leaving
-        self.gradient = self.w - self.combination
-        self.imbalance = 0.5 * float(self.gradient @ self.gradient)
-        self.softening = fenchel_young
-        self.gap = self.imbalance + fenchel_young
-        self.primal = self.objective.regularizer(self.w[:-1], self.b) + losses
-
-    def refresh_hessian(self) -> None:
-        """I + Σ over the sloped rows of x x' / stiffness, from the rows that changed piece."""
-        if self.n_leaving > self.n_sloped:  # fewer rows to add anew than to take away
-            self.forget_gram()
-        for begin in range(0, len(self.z), self.step_gram):
-            self.monitor.checkpoint()
-            end = min(begin + self.step_gram, len(self.z))
-            _core.newton_gram(
-                self.objective.problem.rows, self.subset, self.terms, self.bias, begin, end,
-                _DSYRK, self.flags, self.gram,
-            )  # fmt: skip
-        np.multiply(self.gram, self.stiffness, out=self.hessian)
-        self.diagonal += 1.0
-
-    @property
-    def b(self) -> float:
-        """The intercept."""
-        return float(self.bias.anchor + self.bias.feature * self.w[-1])
-
-    def forget_gram(self) -> None:
-        """Start the Gram matrix anew."""
-        self.gram[:] = 0.0
-        self.flags &= _SLOPED
-
-    @property
-    def stiffness(self) -> float:
-        """−dβ/dz of a sloped row, in units of its cost."""
-        return 1.0 / self.softness if self.objective.loss.bounded else 2.0
-
-    def direction(self) -> Array:
-        """−hessian⁻¹ gradient, by Cholesky; damped where rounding has spoilt the matrix."""
-        self.refresh_hessian()
-        _, solution, failed = lapack.dposv(self.hessian, self.gradient, lower=0)
-        if failed:
-            self.forget_gram()  # taking away an outlying row leaves its rounding errors behind
-            self.refresh_hessian()
-            solution = _damped_solve(self.hessian, self.gradient)
-        return -np.asarray(solution)
-
-    def step(self) -> None:
-        """One Newton step of exact length."""
-        direction = self.direction()
-        self._predict(direction, self.dz)
-        length = _core.exact_line_search(
-            self.terms, self.centre, self.softness, self.z, self.dz,
-            float(self.gradient @ direction), float(self.w @ direction),
-            float(direction @ direction), 0.3,
-        )  # fmt: skip
-        self.w = self.w + length * direction
-        self.z += length * self.dz
-
-    def recentre(self, shrink: float) -> None:
-        """One outer step: the dual point becomes the centre, b the anchor."""
-        self.centre = self.beta.copy()
-        self.softness *= shrink
-        if self.objective.intercept is Intercept.FREE:
-            self.bias.anchor, self.w[-1] = self.b, 0.0
-        if len(self.z) <= _FEW or self.gap <= 1e-5 * self.primal:  # rounding errors have added up
-            self._predict(self.w, self.z)
-            self.z += self.bias.anchor
-        self.sums()
-
-    @property
-    def settled(self) -> bool:
-        """Whether the softening, and not the Newton iteration, is what is left of the gap."""
-        return self.imbalance <= 0.3 * self.softening
-
-    def advance(self, shrink: float, *, recentre: bool) -> None:
-        """One step, after an outer one if it is time; left at the last point if halted in it."""
-        with suppress(Halted):
-            if recentre:
-                self.recentre(shrink)
-            self.step()
-
-    def rough_solve(self, shrink: float, n_iter: int) -> int:
-        """Solve roughly: more is lost on the step to the next sample anyway."""
-        for _ in range(30):
-            if self.monitor.halted(n_iter) is not Status.RUNNING:
-                break
-            self.sums()
-            if self.gap <= 0.3 * self.primal:
-                break
-            self.advance(shrink, recentre=self.settled)
-            n_iter += 1
-        return n_iter
-
-    def solve(self, shrink: float, n_iter: int) -> Solution:
-        """Solve until the monitor is content; the estimate of the gap says when to ask it."""
-        monitor = self.monitor
-        for steps in itertools.count(1):
-            self.sums()
-            status = monitor.halted(n_iter)
-            promising = self.gap <= monitor.tol * (self.primal - self.gap)
-            if status is not Status.RUNNING or promising or steps % _STEPS_PER_LOOK == 0:
-                status = monitor.judge(self.w[:-1], self.b, self.beta, n_iter)
-            if status is not Status.RUNNING:
-                return monitor.finish(Newton.name, status)
-            self.advance(shrink, recentre=promising or self.settled)
-            n_iter += 1
-        raise AssertionError
-
-
-def _damped_solve(hessian: Array, gradient: Array) -> Array:
-    """hessian⁻¹ gradient, scaled to a unit diagonal, with the least ridge that factorises."""
-    scale = 1.0 / np.sqrt(hessian.diagonal())
-    scaled = hessian * scale * scale[:, None]
-    for ridge in 10.0 ** np.arange(-15, 1):
-        np.fill_diagonal(scaled, 1.0 + ridge)
-        _, solution, failed = lapack.dposv(scaled, gradient * scale, lower=0)
-        if not failed:
-            break
-    return np.asarray(solution) * scale
+    problem = objective.problem
+    pull = problem.cost * problem.squared_norms
+    chance = size / problem.n_samples * 0.5 * (1.0 + pull / (pull.mean() or 1.0))
+    subset = np.flatnonzero(rng.random(problem.n_samples) < chance).astype(np.int32)
+    return subset, problem.cost[subset] / np.minimum(1.0, chance[subset])

@@ -1,0 +1,73 @@
+// The passes of the certificate.
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
+#include "bindings.hpp"
+#include "certificate.hpp"
+
+using namespace nanobind::literals;
+
+namespace maxmargin {
+namespace {
+
+struct BoundJudged {
+  Judged judged;
+  Size n_samples;
+};
+
+}  // namespace
+
+void bind_certificate(nb::module_& m) {
+  nb::class_<Tally>(m, "Tally", "What some rows add to a certificate.")
+      .def_ro("losses", &Tally::losses)
+      .def_ro("conjugates", &Tally::conjugates)
+      .def_ro("brackets", &Tally::brackets)
+      .def_ro("slacks", &Tally::slacks)
+      .def_ro("kkt_violation", &Tally::kkt_violation)
+      .def_ro("n_free", &Tally::n_free)
+      .def_ro("n_bounded", &Tally::n_bounded);
+
+  nb::class_<BoundJudged>(m, "Judge", "Labels, costs and loss as the certificate reads them.")
+      .def(
+          "__init__",
+          [](BoundJudged* self, In<double> y, In<double> cost, double target_scale, double epsilon,
+             bool one_sided, bool bounded) {
+            const Size n = static_cast<Size>(y.shape(0));
+            require_length(cost, n, "cost");
+            new (self) BoundJudged{
+                Judged{y.data(), cost.data(), target_scale, epsilon, one_sided, bounded}, n};
+          },
+          "y"_a.noconvert(), "cost"_a.noconvert(), "target_scale"_a, "epsilon"_a, "one_sided"_a,
+          "bounded"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+      .def(
+          "clip",
+          [](const BoundJudged& self, In<double> beta, Out out) {
+            require_length(beta, self.n_samples, "beta");
+            require_length(out, self.n_samples, "out");
+            nb::gil_scoped_release release;
+            clip_dual(self.judged, beta.data(), self.n_samples, out.data());
+          },
+          "beta"_a, "out"_a, "beta inside its box.")
+      .def(
+          "tally",
+          [](const BoundJudged& self, const Rows& rows, In<double> w, double b,
+             std::optional<In<double>> z, In<double> beta, Size begin, Size end, Out dual_w) {
+            rows.require_range(begin, end);
+            require(rows.n_samples() == self.n_samples, "judge and rows differ in length");
+            require_length(w, rows.n_features(), "w");
+            if (z) require_length(*z, self.n_samples, "z");
+            require_length(beta, self.n_samples, "beta");
+            require_length(dual_w, rows.n_features(), "dual_w");
+            nb::gil_scoped_release release;
+            return std::visit(
+                [&](const auto& view) {
+                  return certify_rows(self.judged, view, w.data(), b, z ? z->data() : nullptr,
+                                      beta.data(), begin, end, dual_w.data());
+                },
+                rows.view);
+          },
+          "rows"_a, "w"_a, "b"_a, "z"_a.none(), "beta"_a, "begin"_a, "end"_a, "dual_w"_a);
+}
+
+}  // namespace maxmargin

@@ -1,0 +1,206 @@
+// Newton's method: its levels as Python objects.
+#include <nanobind/stl/optional.h>
+
+#include <memory>
+#include <optional>
+
+#include "bindings.hpp"
+#include "newton.hpp"
+#include "passes.hpp"
+
+using namespace nanobind::literals;
+
+namespace maxmargin {
+namespace {
+
+// The address inside a capsule of scipy.linalg's cython_blas or cython_lapack, whose name spells
+// the signature: `int *` sizes are 32-bit.
+template <class Function>
+Function function_from(nb::capsule capsule, const char* signature) {
+  const char* name = capsule.name();
+  require(name != nullptr && std::string(name).starts_with(signature),
+          "BLAS functions must be SciPy's, with 32-bit integers");
+  return reinterpret_cast<Function>(capsule.data());
+}
+
+template <class Rows>
+using LevelOf = std::unique_ptr<NewtonLevel<Rows>>;
+
+template <class Variant>
+struct LevelsOf;
+template <class... Views>
+struct LevelsOf<std::variant<Views...>> {
+  using type = std::variant<LevelOf<Views>...>;
+};
+
+struct Level {
+  LevelsOf<AnyRows>::type any;
+
+  template <class Visitor>
+  decltype(auto) visit(Visitor visitor) const {
+    return std::visit([&](const auto& level) -> decltype(auto) { return visitor(*level); }, any);
+  }
+};
+
+// Runs with the GIL released; Halted ends the work, with the point where it was.
+template <class Work>
+void polled(const nb::callable& stop, Work work) {
+  Poll poll([&stop] {
+    nb::gil_scoped_acquire acquire;
+    return nb::cast<bool>(stop());
+  });
+  nb::gil_scoped_release release;
+  try {
+    work(poll);
+  } catch (const Halted&) {
+  }
+}
+
+void make_level(Level* self, const Rows& rows, const BoundTerms& bound,
+                std::optional<InOrder> subset, Bias& bias, bool free, const Blas& blas) {
+  const Size count = subset ? static_cast<Size>(subset->shape(0)) : rows.n_samples();
+  require(bound.n_samples == count, "terms and rows differ in length");
+  require(!subset || all_within(subset->data(), count, rows.n_samples()),
+          "subset holds a row that does not exist");
+  const Subset chosen{subset ? subset->data() : nullptr, count};
+  std::visit(
+      [&]<class View>(const View& view) {
+        new (self) Level{
+            std::make_unique<NewtonLevel<View>>(view, bound.terms, chosen, bias, free, blas)};
+      },
+      rows.view);
+}
+
+// At w, with the centre given or in the middle of the box.
+void start(const Level& self, In<double> w, double softness, std::optional<In<double>> centre,
+           nb::callable stop) {
+  self.visit([&](auto& level) {
+    require_length(w, static_cast<Size>(level.w.size()), "w");
+    if (centre) require_length(*centre, static_cast<Size>(level.centre().size()), "centre");
+    std::copy_n(w.data(), level.w.size(), level.w.begin());
+    level.softness = softness;
+    polled(stop, [&](Poll& poll) {
+      if (centre)
+        std::copy_n(centre->data(), level.centre().size(), level.centre().begin());
+      else
+        level.centre_in_box(poll);
+    });
+    nb::gil_scoped_release release;
+    level.evaluate();
+  });
+}
+
+template <class Values>
+auto copied(const Values& values) {
+  using T = std::remove_cvref_t<decltype(values[0])>;
+  return nb::cast(nb::ndarray<nb::numpy, const T, nb::ndim<1>>(values.data(), {values.size()}),
+                  nb::rv_policy::copy);
+}
+
+}  // namespace
+
+void bind_newton(nb::module_& m) {
+  nb::class_<Blas>(m, "Blas", "Functions of SciPy's BLAS and LAPACK.")
+      .def(
+          "__init__",
+          [](Blas* self, nb::capsule dsyrk, nb::capsule dpotrf, nb::capsule dpotrs) {
+            new (self) Blas{function_from<Dsyrk>(dsyrk, "void (char *, char *, int *, int *"),
+                            function_from<Dpotrf>(dpotrf, "void (char *, int *, "),
+                            function_from<Dpotrs>(dpotrs, "void (char *, int *, int *, ")};
+          },
+          "dsyrk"_a, "dpotrf"_a, "dpotrs"_a);
+
+  nb::class_<Level>(m, "NewtonLevel", "Newton's method on some or all of the rows.")
+      .def("__init__", &make_level, "rows"_a, "terms"_a, "subset"_a.none(), "bias"_a, "free"_a,
+           "blas"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+           nb::keep_alive<1, 5>())
+      .def("start", &start, "w"_a, "softness"_a, "centre"_a.none(), "stop"_a,
+           "Go to w; without a centre, take the middle of the box.")
+      .def(
+          "step",
+          [](const Level& self, nb::callable stop) {
+            self.visit([&](auto& level) { polled(stop, [&](Poll& poll) { level.step(poll); }); });
+          },
+          "stop"_a)
+      .def(
+          "rough_solve",
+          [](const Level& self, double tol, double shrink, double floor, Size max_steps,
+             nb::callable stop) {
+            self.visit([&](auto& level) {
+              polled(stop,
+                     [&](Poll& poll) { level.rough_solve(tol, shrink, floor, max_steps, poll); });
+            });
+          },
+          "tol"_a, "shrink"_a, "floor"_a, "max_steps"_a, "stop"_a)
+      .def(
+          "solve",
+          [](const Level& self, double tol, double shrink, Size max_steps, nb::callable stop) {
+            self.visit([&](auto& level) {
+              polled(stop, [&](Poll& poll) { level.solve(tol, shrink, max_steps, poll); });
+            });
+          },
+          "tol"_a, "shrink"_a, "max_steps"_a, "stop"_a)
+      .def(
+          "hessian",
+          [](const Level& self, nb::callable stop) {
+            std::vector<double> upper;
+            self.visit([&](auto& level) {
+              polled(stop, [&](Poll& poll) { upper = level.hessian(poll); });
+            });
+            return copied(upper);
+          },
+          "stop"_a, "The upper triangle, column by column.")
+      .def_prop_ro("w", [](const Level& self) {
+        return self.visit([](auto& level) { return copied(level.w); });
+      })
+      .def_prop_ro("beta", [](const Level& self) {
+        return self.visit([](auto& level) { return copied(level.beta()); });
+      })
+      .def_prop_ro("z", [](const Level& self) {
+        return self.visit([](auto& level) { return copied(level.z()); });
+      })
+      .def_prop_ro("combination", [](const Level& self) {
+        return self.visit([](auto& level) { return copied(level.combination()); });
+      })
+      .def_prop_ro("flags", [](const Level& self) {
+        return self.visit([](auto& level) { return copied(level.flags()); });
+      })
+      .def_prop_ro("b", [](const Level& self) {
+        return self.visit([](auto& level) { return level.b(); });
+      })
+      .def_prop_ro("softness", [](const Level& self) {
+        return self.visit([](auto& level) { return level.softness; });
+      })
+      .def_prop_ro("n_steps", [](const Level& self) {
+        return self.visit([](auto& level) { return level.n_steps; });
+      })
+      .def_prop_ro("n_sloped", [](const Level& self) {
+        return self.visit([](auto& level) { return level.sums().n_sloped; });
+      })
+      .def_prop_ro("primal", [](const Level& self) {
+        return self.visit([](auto& level) { return level.primal; });
+      })
+      .def_prop_ro("softening", [](const Level& self) {
+        return self.visit([](auto& level) { return level.softening; });
+      })
+      .def_prop_ro("imbalance", [](const Level& self) {
+        return self.visit([](auto& level) { return level.imbalance; });
+      });
+
+  m.def(
+      "line_search",
+      [](const BoundTerms& bound, In<double> centre, double softness, In<double> z, In<double> dz,
+         double slope_at_0, double w_dot_dw, double dw_square, double precision) {
+        const Size n = bound.n_samples;
+        require_length(centre, n, "centre");
+        require_length(z, n, "z");
+        require_length(dz, n, "dz");
+        const Proximal prox{bound.terms, centre.data(), bound.terms.loss.bounded ? softness : 0.0};
+        LineDerivative along(prox, z.data(), dz.data(), n, w_dot_dw, dw_square);
+        return exact_line_search(along, slope_at_0, precision);
+      },
+      "terms"_a, "centre"_a, "softness"_a, "z"_a, "dz"_a, "slope_at_0"_a, "w_dot_dw"_a,
+      "dw_square"_a, "precision"_a);
+}
+
+}  // namespace maxmargin

@@ -1,0 +1,155 @@
+// What the rows add to a certificate.
+//
+// The solvers take their formulas from losses.hpp; these are written apart from it, from the text
+// book, so that an error in one shows in the other. Per sample, with slack xi (of the margin, or of
+// the tube around the target):
+//
+//   loss       cost xi, or cost xi^2
+//   dual term  target beta - epsilon |beta|, less beta^2 / (4 cost) for the squared losses
+//   box        |beta| <= cost for the absolute losses; beta y >= 0 in classification
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "rows.hpp"
+
+namespace maxmargin {
+
+struct Judged {
+  const double* y;
+  const double* cost;
+  double target_scale, epsilon;
+  bool one_sided, bounded;
+};
+
+struct Tally {
+  double losses = 0.0, conjugates = 0.0, brackets = 0.0, slacks = 0.0;
+  double kkt_violation = 0.0;  // largest |beta - prox(beta + cost residual)| / cost
+  Size n_free = 0, n_bounded = 0;
+};
+
+// The kinds of loss at compile time: chosen per sample, they would keep the loops from vectorising.
+template <bool one_sided, bool bounded>
+struct Formulas {
+  const Judged& judged;
+
+  struct Box {
+    double lower, upper;
+  };
+
+  MAXMARGIN_INLINE Box box(double y, double cost) const {
+    constexpr double kAny = std::numeric_limits<double>::infinity();
+    const double reach = bounded ? cost : cost * kAny;
+    const double down = one_sided && y > 0.0 ? 0.0 : kAny, up = one_sided && y < 0.0 ? 0.0 : kAny;
+    const double size = cost > 0.0 ? reach : 0.0;
+    return {-std::min(size, down), std::min(size, up)};
+  }
+
+  MAXMARGIN_INLINE void clip(const double* beta, Size n, double* out) const {
+    const double *y = judged.y, *cost = judged.cost;
+#pragma omp simd
+    for (Size k = 0; k < n; ++k) {
+      const Box at = box(y[k], cost[k]);
+      const double above = beta[k] < at.lower ? at.lower : beta[k];
+      out[k] = above > at.upper ? at.upper : above;
+    }
+  }
+
+  MAXMARGIN_INLINE void tally(const double* z, const double* beta, Size begin, Size count,
+                              Tally& total) const {
+    const double *y = judged.y + begin, *cost = judged.cost + begin;
+    const double scale = judged.target_scale, epsilon = judged.epsilon;
+    double losses = 0.0, conjugates = 0.0, brackets = 0.0, slacks = 0.0, worst = 0.0;
+    double n_free = 0.0, n_bounded = 0.0;
+#pragma omp simd reduction(+ : losses, conjugates, brackets, slacks, n_free, n_bounded) \
+    reduction(max : worst)
+    for (Size k = 0; k < count; ++k) {
+      const double target = scale * y[k];
+      const double miss = one_sided ? scale - y[k] * z[k] : std::fabs(y[k] - z[k]) - epsilon;
+      const double slack = miss > 0.0 ? miss : 0.0;
+      const double loss = cost[k] * (bounded ? slack : slack * slack);
+      const double curvature = bounded || cost[k] == 0.0 ? 0.0 : 0.5 / cost[k];
+      const double conjugate = target * beta[k] - epsilon * std::fabs(beta[k]) -
+                               0.5 * curvature * beta[k] * beta[k];
+      const double bracket = loss + z[k] * beta[k] - conjugate;
+      losses += loss;
+      conjugates += conjugate;
+      brackets += bracket > 0.0 ? bracket : 0.0;
+      slacks += slack;
+
+      const Box at = box(y[k], cost[k]);
+      const double residual = target - z[k] - curvature * beta[k];
+      const double pulled = beta[k] + cost[k] * residual;
+      const double reach = std::fabs(pulled) - cost[k] * epsilon;
+      double moved = reach > 0.0 ? std::copysign(reach, pulled) : 0.0;
+      moved = moved < at.lower ? at.lower : moved;
+      moved = moved > at.upper ? at.upper : moved;
+      const double change = std::fabs(beta[k] - moved);
+      const double violation = cost[k] > 0.0 ? change / cost[k] : 0.0;
+      worst = violation > worst ? violation : worst;
+
+      const double support = beta[k] != 0.0 ? 1.0 : 0.0;
+      const double low = beta[k] == at.lower ? support : 0.0;
+      const double high = beta[k] == at.upper ? support : 0.0;
+      const double ends = low > high ? low : high;
+      n_bounded += ends;
+      n_free += support - ends;
+    }
+    total.losses += losses;
+    total.conjugates += conjugates;
+    total.brackets += brackets;
+    total.slacks += slacks;
+    total.kkt_violation = std::max(total.kkt_violation, worst);
+    total.n_free += static_cast<Size>(n_free);
+    total.n_bounded += static_cast<Size>(n_bounded);
+  }
+};
+
+template <class Formula>
+MAXMARGIN_CLONES void clip_by(const Judged& judged, const double* beta, Size n, double* out) {
+  Formula{judged}.clip(beta, n, out);
+}
+
+template <class Formula, class Rows>
+MAXMARGIN_CLONES Tally certify_by(const Judged& judged, const Rows& rows, const double* w, double b,
+                                  const double* z, const double* beta, Size begin, Size end,
+                                  double* dual_w) {
+  constexpr Size kChunk = 128;
+  double f[kChunk];
+  Tally total;
+  for (Size from = begin; from < end; from += kChunk) {
+    const Size count = std::min(kChunk, end - from);
+    for (Size k = 0; k < count; ++k) {
+      const Size i = from + k;
+      f[k] = (z ? z[i] : rows.dot(i, w)) + b;
+      if (beta[i] != 0.0) rows.add_scaled(i, beta[i], dual_w);
+    }
+    Formula{judged}.tally(f, beta + from, from, count, total);
+  }
+  return total;
+}
+
+// out = beta inside its box.
+inline void clip_dual(const Judged& judged, const double* beta, Size n, double* out) {
+  auto* clip = judged.one_sided
+                   ? (judged.bounded ? clip_by<Formulas<true, true>> : clip_by<Formulas<true, false>>)
+                   : (judged.bounded ? clip_by<Formulas<false, true>>
+                                     : clip_by<Formulas<false, false>>);
+  clip(judged, beta, n, out);
+}
+
+// Rows begin <= i < end of the certificate of (w, b) by beta, and dual_w += their beta_i x_i. If z
+// is given it is <w, x_i> for all rows, else it is computed here, in the same pass.
+template <class Rows>
+Tally certify_rows(const Judged& judged, const Rows& rows, const double* w, double b,
+                   const double* z, const double* beta, Size begin, Size end, double* dual_w) {
+  auto* certify = judged.one_sided ? (judged.bounded ? certify_by<Formulas<true, true>, Rows>
+                                                     : certify_by<Formulas<true, false>, Rows>)
+                                   : (judged.bounded ? certify_by<Formulas<false, true>, Rows>
+                                                     : certify_by<Formulas<false, false>, Rows>);
+  return certify(judged, rows, w, b, z, beta, begin, end, dual_w);
+}
+
+}  // namespace maxmargin
