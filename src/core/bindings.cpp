@@ -15,23 +15,23 @@ void dense(Rows* self, InMatrix<T> X) {
       Rows{DenseRows<T>{X.data(), static_cast<Size>(X.shape(0)), static_cast<Size>(X.shape(1))}};
 }
 
-template <class Index>
-bool csr_is_canonical(In<Index> columns, In<Index> offsets, Size n_features) {
-  require(offsets.shape(0) >= 1, "offsets must not be empty");
-  nb::gil_scoped_release release;
-  return canonical(offsets.data(), columns.data(), static_cast<Size>(offsets.shape(0)) - 1,
-                   n_features, static_cast<Size>(columns.shape(0)));
-}
-
 // Columns and offsets are checked here, so that no later pass can leave its arrays.
 template <class T, class Index>
 void csr(Rows* self, In<T> values, In<Index> columns, In<Index> offsets, Size n_features) {
   require_length(columns, static_cast<Size>(values.shape(0)), "columns");
-  require(csr_is_canonical(columns, offsets, n_features),
+  require(offsets.shape(0) >= 1, "offsets must not be empty");
+  const Size n_samples = static_cast<Size>(offsets.shape(0)) - 1;
+  bool sound = false;
+  {
+    nb::gil_scoped_release release;
+    sound = canonical(offsets.data(), columns.data(), n_samples, n_features,
+                      static_cast<Size>(columns.shape(0)));
+  }
+  require(sound,
           "CSR offsets must rise from 0 to at most the number of stored values, and the column "
           "indices of a row must rise strictly within [0, n_features): call X.sum_duplicates()");
-  new (self) Rows{CsrRows<T, Index>{values.data(), columns.data(), offsets.data(),
-                                    static_cast<Size>(offsets.shape(0)) - 1, n_features}};
+  new (self) Rows{
+      CsrRows<T, Index>{values.data(), columns.data(), offsets.data(), n_samples, n_features}};
 }
 
 void predict_rows(const Rows& self, In<double> w, double b, Size begin, Size end, Out out) {
@@ -100,10 +100,6 @@ NB_MODULE(_core, m) {
   bind_csr<double, int>(rows);
   bind_csr<float, long long>(rows);
   bind_csr<double, long long>(rows);
-  m.def("csr_is_canonical", &csr_is_canonical<int>, "columns"_a.noconvert(),
-        "offsets"_a.noconvert(), "n_features"_a);
-  m.def("csr_is_canonical", &csr_is_canonical<long long>, "columns"_a.noconvert(),
-        "offsets"_a.noconvert(), "n_features"_a);
   rows.def_prop_ro("n_samples", &Rows::n_samples);
   rows.def_prop_ro("n_features", &Rows::n_features);
   rows.def(

@@ -23,7 +23,7 @@ class Deadline {
 
 struct Halted {};
 
-// Throws Halted once `stop` says so; asks it at most every 20 ms.
+// Throws Halted once `stop` says so; asks it at once and then every 20 ms.
 class Poll {
  public:
   explicit Poll(std::function<bool()> stop) : stop_(std::move(stop)) {}
@@ -38,7 +38,7 @@ class Poll {
  private:
   static constexpr std::chrono::milliseconds kInterval{20};
   std::function<bool()> stop_;
-  Clock::time_point next_ = Clock::now() + kInterval;
+  Clock::time_point next_ = Clock::time_point::min();
 };
 
 }  // namespace maxmargin

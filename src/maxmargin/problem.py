@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -20,25 +21,21 @@ class Problem:
     """What is to be learnt from: rows X, labels or targets y, costs C_i.
 
     X is a C-ordered float32 or float64 array or a CSR matrix in canonical form, used in place;
-    y and cost are float64.
+    y and cost are float64. `rows` is the core's view of X, made here if it is not at hand.
     """
 
     X: Matrix
     y: Array
     cost: Array
-    rows: _core.Rows = field(init=False, repr=False)
+    rows: _core.Rows = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        X = self.X
-        if not isinstance(X, np.ndarray) and getattr(X, "format", None) != "csr":
-            raise TypeError(f"X must be a NumPy array or a CSR matrix, got {type(X).__name__}.")
-        if X.dtype not in (np.float32, np.float64):
-            raise ValueError(f"X must be float32 or float64, got {X.dtype}.")
-        if len(X.shape) != 2:
-            raise ValueError(f"X must be two-dimensional, got shape {X.shape}.")
-        if not sparse.issparse(X) and not X.flags.c_contiguous:
-            raise ValueError("X must be in C order: use np.ascontiguousarray(X).")
-        n = X.shape[0]
+        if self.rows is None:
+            object.__setattr__(self, "rows", _view(self.X))
+        self._check_targets()
+
+    def _check_targets(self) -> None:
+        n = self.X.shape[0]
         for name, values in (("y", self.y), ("cost", self.cost)):
             if getattr(values, "dtype", None) != np.float64:
                 raise TypeError(f"{name} must be a float64 array.")
@@ -46,11 +43,14 @@ class Problem:
                 raise ValueError(f"{name} must have shape ({n},), got {values.shape}.")
         if not (np.isfinite(self.cost).all() and (self.cost >= 0.0).all()):
             raise ValueError("cost must be finite and 0 or larger for every sample.")
-        if sparse.issparse(X):
-            rows = _core.Rows(X.data, X.indices, X.indptr, X.shape[1])
-        else:
-            rows = _core.Rows(X)
-        object.__setattr__(self, "rows", rows)
+
+    def with_targets(self, y: Array, cost: Array) -> Problem:
+        """Return the problem of the same rows, not checked again, with other labels and costs."""
+        other = copy(self)
+        object.__setattr__(other, "y", y)
+        object.__setattr__(other, "cost", cost)
+        other._check_targets()
+        return other
 
     @property
     def n_samples(self) -> int:
@@ -94,3 +94,18 @@ class Problem:
         for begin, end in self.blocks():
             self.rows.squared_norms(begin, end, norms)
         return norms
+
+
+def _view(X: Matrix) -> _core.Rows:
+    """Return the core's view, or say what X must be."""
+    if not isinstance(X, np.ndarray) and getattr(X, "format", None) != "csr":
+        raise TypeError(f"X must be a NumPy array or a CSR matrix, got {type(X).__name__}.")
+    if X.dtype not in (np.float32, np.float64):
+        raise ValueError(f"X must be float32 or float64, got {X.dtype}.")
+    if len(X.shape) != 2:
+        raise ValueError(f"X must be two-dimensional, got shape {X.shape}.")
+    if sparse.issparse(X):
+        return _core.Rows(X.data, X.indices, X.indptr, X.shape[1])
+    if not X.flags.c_contiguous:
+        raise ValueError("X must be in C order: use np.ascontiguousarray(X).")
+    return _core.Rows(X)

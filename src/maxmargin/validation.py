@@ -21,8 +21,8 @@ Matrix: TypeAlias = Any
 MAX_ROWS = 2**31 - 1
 
 
-def canonical_rows(X: Matrix) -> Matrix:
-    """X as the core reads it: in place if it can be, else a copy.
+def view_rows(X: Matrix) -> tuple[Matrix, _core.Rows]:
+    """X as the core reads it, in place if it can be, else a copy; and the view of it.
 
     A CSR matrix with unsorted or repeated columns is copied and put in order; one whose two index
     arrays differ in type, as some writers leave it, gets both in the wider one.
@@ -30,17 +30,18 @@ def canonical_rows(X: Matrix) -> Matrix:
     if X.shape[0] > MAX_ROWS:
         raise ValueError(f"X has {X.shape[0]} rows; at most {MAX_ROWS} are supported.")
     if not sparse.issparse(X):
-        return X
+        return X, _core.Rows(X)
     index = np.promote_types(np.promote_types(X.indices.dtype, X.indptr.dtype), np.int32)
     if X.indices.dtype != index or X.indptr.dtype != index:
         parts = X.data, X.indices.astype(index), X.indptr.astype(index)
         X = type(X)(parts, shape=X.shape, copy=False)
-    # Not X.has_canonical_format: SciPy remembers it from before the arrays were last exchanged.
-    if not _core.csr_is_canonical(X.indices, X.indptr, X.shape[1]):
+    try:  # not X.has_canonical_format: SciPy remembers it from before the arrays were exchanged
+        return X, _core.Rows(X.data, X.indices, X.indptr, X.shape[1])
+    except ValueError:
         X = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=True)
         X.check_format(full_check=True)
         X.sum_duplicates()
-    return X
+        return X, _core.Rows(X.data, X.indices, X.indptr, X.shape[1])
 
 
 def check_positive(name: str, value: object, *, advice: str) -> float:

@@ -1,4 +1,4 @@
-"""One semismooth Newton step in NumPy: the specification of core/newton.hpp.
+"""Gradient, Hessian and Newton direction in NumPy: the specification of core/newton.hpp.
 
     min over w of ½‖w‖² + Σ ψ_i(z_i),   z = Xw + bias,
     ψ_i(z) = max over β of conjugate_i(β) − z β − softness_i/2 (β − centre_i)²
@@ -7,7 +7,6 @@
 """
 
 import numpy as np
-from scipy.optimize import brentq
 
 
 class Proximal:
@@ -41,11 +40,6 @@ class Proximal:
         X, stiffness = self.X[sloped], (self.curvature + self.soft)[sloped]
         return np.eye(len(w)) + X.T @ (X / stiffness[:, None])
 
-    def step(self, w):
-        """w after one Newton step of exact length."""
-        direction = -np.linalg.solve(self.hessian(w), self.gradient(w))
-        along = lambda s: self.gradient(w + s * direction) @ direction  # noqa: E731
-        longest = 1.0
-        while along(longest) < 0:
-            longest *= 2
-        return w + brentq(along, 0.0, longest, xtol=1e-15, rtol=1e-14) * direction
+    def direction(self, w):
+        """The Newton direction."""
+        return -np.linalg.solve(self.hessian(w), self.gradient(w))

@@ -1,68 +1,50 @@
-"""The compiled passes of the Newton solver equal their NumPy twin, step by step."""
+"""The compiled Newton steps follow their NumPy twin."""
 
 import numpy as np
 import pytest
-from scipy.linalg import cython_blas
 
 from made import DTYPES, INTERCEPTS, LOSSES, REGULARIZED, STORAGES, objective_of, store, weights_for
 from made import solve as solve_by
 from maxmargin import Intercept, Problem, _core
 from maxmargin.losses import HINGE, SQUARED_HINGE
-from maxmargin.solvers import Monitor, Newton, Start, Stopping
+from maxmargin.solvers import Monitor, Newton, Start, Stopping, newton
 from reference.newton import Proximal
 
 REGULARIZED_LOSSES = pytest.mark.parametrize(
     "loss", [LOSSES[name] for name in REGULARIZED], ids=REGULARIZED
 )
 FEATURE, ANCHOR = 1.5, 0.25
-DSYRK = cython_blas.__pyx_capi__["dsyrk"]
 SOFTNESS = 0.5
 
 
+def go_on():
+    return False
+
+
 class Core:
-    """The passes of core/newton.hpp put together to whole Newton steps."""
+    """core/newton.hpp at a point of the caller's choice."""
 
     def __init__(self, objective, centre, X=None):
         problem = objective.problem
-        n, d = problem.n_samples, problem.n_features
-        self.rows = Problem(problem.X if X is None else X, problem.y, problem.cost).rows
-        self.n, self.terms, self.bounded = n, objective.terms, objective.loss.bounded
-        self.bias, self.centre = _core.Bias(FEATURE, ANCHOR), centre
-        self.subset = np.arange(n, dtype=np.int32)
-        self.beta, self.combination = np.zeros(n), np.zeros(d + 1)
-        self.flags, self.gram = np.zeros(n, np.uint8), np.zeros((d + 1, d + 1), order="F")
+        X = problem.X if X is None else X
+        self.objective, self.centre = objective, centre
+        rows = Problem(X, problem.y, problem.cost).rows
+        bias = _core.Bias(FEATURE, ANCHOR)
+        self.level = _core.NewtonLevel(rows, objective.terms, None, bias, False, newton._BLAS)
 
-    def predict(self, w):
-        z = np.empty(self.n)
-        _core.newton_predict(self.rows, self.subset, self.bias, w, 0, self.n, z)
-        return z
-
-    def dual(self, z):
-        return _core.newton_dual(
-            self.rows, self.subset, self.terms, self.bias, self.centre, SOFTNESS, z, 0, self.n,
-            self.beta, self.combination, self.flags,
-        )  # fmt: skip
+    def go_to(self, w):
+        self.level.start(w, SOFTNESS, self.centre, go_on)
 
     def hessian(self):
-        _core.newton_gram(
-            self.rows, self.subset, self.terms, self.bias, 0, self.n, DSYRK, self.flags, self.gram
-        )
-        upper = self.gram * (1 / SOFTNESS if self.bounded else 2.0)
-        return np.eye(len(upper)) + np.triu(upper) + np.triu(upper, 1).T
+        dim = self.objective.problem.n_features + 1
+        upper = np.triu(self.level.hessian(go_on).reshape(dim, dim, order="F"))
+        return upper + np.triu(upper, 1).T
 
-    def line_search(self, z, dz, w, gradient, direction, precision=1e-13):
-        return _core.exact_line_search(
-            self.terms, self.centre, SOFTNESS, z, dz, gradient @ direction, w @ direction,
-            direction @ direction, precision,
+    def line_search(self, z, dz, w, gradient, direction, precision):
+        return _core.line_search(
+            self.objective.terms, self.centre, SOFTNESS, z, dz, gradient @ direction,
+            w @ direction, direction @ direction, precision,
         )  # fmt: skip
-
-    def step(self, w):
-        z = self.predict(w) + ANCHOR
-        self.dual(z)
-        gradient = w - self.combination
-        direction = -np.linalg.solve(self.hessian(), gradient)
-        dz = self.predict(direction)
-        return w + self.line_search(z, dz, w, gradient, direction) * direction
 
 
 def make(loss, X=None):
@@ -80,52 +62,64 @@ def some_weights(d=4, seed=0):
 @REGULARIZED_LOSSES
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])
-def test_steps_equal_the_twin(loss, storage, dtype):
+def test_steps_go_in_the_twins_direction(loss, storage, dtype):
+    """To where the slope along it is a fraction of what it was; the whole step if that does."""
     X = store(objective_of(loss).problem.X, storage, dtype)
     _, core, twin = make(loss, X)
-    w = expected = np.zeros(5)
+    core.go_to(np.zeros(5))
     for _ in range(6):
-        w, expected = core.step(w), twin.step(expected)
-        np.testing.assert_allclose(w, expected, rtol=1e-8, atol=1e-10)
+        w = core.level.w
+        gradient, direction = twin.gradient(w), twin.direction(w)
+        if np.linalg.norm(gradient) < 1e-6:
+            break
+        core.level.step(go_on)
+        moved = core.level.w - w
+        length = (moved @ direction) / (direction @ direction)
+        np.testing.assert_allclose(moved, length * direction, rtol=1e-7, atol=1e-9)
+        slopes = [abs(twin.gradient(w + s * direction) @ direction) for s in (0.0, length, 1.0)]
+        assert slopes[1] <= 0.3 * slopes[0] + 1e-12
+        if slopes[2] <= 0.29 * slopes[0]:
+            assert length == pytest.approx(1.0)
 
 
 @REGULARIZED_LOSSES
 def test_steps_reach_the_minimum(loss):
     _, core, twin = make(loss)
-    w = np.zeros(5)
-    for _ in range(15):
-        w = core.step(w)
-    np.testing.assert_allclose(twin.gradient(w), 0.0, atol=1e-9)
+    core.go_to(np.zeros(5))
+    for _ in range(20):
+        core.level.step(go_on)
+    np.testing.assert_allclose(twin.gradient(core.level.w), 0.0, atol=1e-9)
 
 
 @REGULARIZED_LOSSES
-def test_dual_pass_finds_the_maximisers(loss):
-    _, core, twin = make(loss)
-    w = some_weights()
-    core.dual(core.predict(w) + ANCHOR)
-    beta, sloped = twin.beta(twin.z(w))
-    np.testing.assert_allclose(core.beta, beta, rtol=1e-12, atol=1e-14)
-    np.testing.assert_array_equal(core.flags & 1, sloped)
-
-
-@REGULARIZED_LOSSES
-def test_dual_pass_updates_the_combination(loss):
+def test_the_state_belongs_to_the_point(loss):
+    """Whatever moved it there: a start, a whole step at once or a line search."""
     _, core, twin = make(loss)
     for seed in range(5):
-        core.dual(core.predict(some_weights(seed=seed)) + ANCHOR)
-        np.testing.assert_allclose(core.combination, core.beta @ twin.X, rtol=1e-11, atol=1e-12)
+        core.go_to(10.0 * some_weights(seed=seed))
+        for _ in range(4):
+            w, level = core.level.w, core.level
+            beta, sloped = twin.beta(twin.z(w))
+            np.testing.assert_allclose(level.z, twin.z(w), rtol=1e-10, atol=1e-11)
+            np.testing.assert_allclose(level.beta, beta, rtol=1e-8, atol=1e-10)
+            np.testing.assert_allclose(level.combination, beta @ twin.X, rtol=1e-8, atol=1e-9)
+            np.testing.assert_array_equal(level.flags & 1, sloped)
+            assert level.n_sloped == sloped.sum()
+            level.step(go_on)
 
 
 @REGULARIZED_LOSSES
-def test_dual_pass_sums_losses_and_gaps(loss):
+def test_the_level_sums_losses_and_gaps(loss):
     objective, core, twin = make(loss)
-    z = twin.z(some_weights())
-    sums = core.dual(z)
-    losses = loss.value(objective.problem.y, objective.problem.cost, z)
-    conjugates = loss.conjugate(objective.problem.y, objective.problem.cost, core.beta)
-    assert sums.primal_loss == pytest.approx(losses.sum(), rel=1e-12)
-    gap = (losses + z * core.beta - conjugates).sum()
-    assert sums.fenchel_young == pytest.approx(gap, rel=1e-10, abs=1e-12)
+    w = some_weights()
+    core.go_to(w)
+    y, cost, z = objective.problem.y, objective.problem.cost, twin.z(w)
+    losses = loss.value(y, cost, z)
+    assert core.level.primal == pytest.approx(0.5 * w @ w + losses.sum(), rel=1e-12)
+    gap = (losses + z * core.level.beta - loss.conjugate(y, cost, core.level.beta)).sum()
+    assert core.level.softening == pytest.approx(gap, rel=1e-10, abs=1e-12)
+    gradient = twin.gradient(w)
+    assert core.level.imbalance == pytest.approx(0.5 * gradient @ gradient, rel=1e-10)
 
 
 @REGULARIZED_LOSSES
@@ -135,9 +129,7 @@ def test_gram_follows_the_rows_that_change_piece(loss, storage):
     _, core, twin = make(loss, X)
     for seed in range(5):
         w = some_weights(seed=seed)
-        sums = core.dual(twin.z(w))
-        sloped = twin.beta(twin.z(w))[1]
-        assert sums.n_sloped == sloped.sum()
+        core.go_to(w)
         np.testing.assert_allclose(core.hessian(), twin.hessian(w), rtol=1e-10, atol=1e-10)
 
 
@@ -150,7 +142,7 @@ def test_gram_of_wide_sparse_rows_equals_numpy():
     objective = objective_of(SQUARED_HINGE, X=X, y=y)
     twin = Proximal(objective, FEATURE, ANCHOR, np.zeros(80), SOFTNESS)
     core = Core(objective, np.zeros(80), store(X, "csr32"))
-    core.dual(twin.z(np.zeros(31)))
+    core.go_to(np.zeros(31))
     np.testing.assert_allclose(core.hessian(), twin.hessian(np.zeros(31)), rtol=1e-11, atol=1e-12)
 
 
@@ -208,8 +200,46 @@ def test_samples_of_the_rows_lead_to_the_same_optimum(loss):
     assert difference <= worst + 1e-14 * whole.certificate.primal
 
 
-def test_a_subset_beyond_the_rows_is_refused():
+def test_a_sample_has_the_outlying_rows_and_stands_for_all():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 3))
+    X[:5] *= 1000.0
+    objective = objective_of(HINGE, X=X, y=np.sign(rng.normal(size=20_000)))
+    subset, cost = newton._sample(objective, 2500, rng)
+    assert set(range(5)) <= set(subset.tolist())
+    assert 2000 > len(subset) > 1000  # the outlying rows take up most of their half
+    assert cost.sum() == pytest.approx(objective.problem.cost.sum(), rel=0.1)
+
+
+def test_a_level_asks_now_and_then_whether_to_go_on():
     _, core, _ = make(HINGE)
-    core.subset = np.arange(1, 61, dtype=np.int32)
+    core.go_to(np.zeros(5))
+    core.level.solve(1e-9, 0.5, 10, lambda: True)
+    assert core.level.n_steps == 0
+    core.level.solve(1e-9, 0.5, 10, go_on)
+    assert core.level.n_steps > 0
+
+
+def test_an_error_while_asking_is_passed_on():
+    _, core, _ = make(HINGE)
+    core.go_to(np.zeros(5))
+    with pytest.raises(ZeroDivisionError):
+        core.level.solve(1e-9, 0.5, 10, lambda: 1 / 0)
+
+
+def test_a_subset_beyond_the_rows_is_refused():
+    objective, _, _ = make(HINGE)
+    subset = np.arange(1, 61, dtype=np.int32)
     with pytest.raises(ValueError, match="row that does not exist"):
-        core.predict(np.zeros(5))
+        _core.NewtonLevel(
+            objective.problem.rows, objective.terms, subset, _core.Bias(0.0, 0.0), False,
+            newton._BLAS,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["w", "centre"])
+def test_a_start_of_the_wrong_length_is_refused(name):
+    _, core, _ = make(HINGE)
+    given = {"w": np.zeros(5), "centre": np.zeros(60)} | {name: np.zeros(3)}
+    with pytest.raises(ValueError, match=name):
+        core.level.start(given["w"], 1.0, given["centre"], go_on)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin.certificate import Certificate, Status, total
@@ -26,17 +26,21 @@ from maxmargin.solvers import SOLVERS, Monitor, Solver, Start, Stopping, choose,
 from maxmargin.validation import (
     Array,
     Matrix,
-    canonical_rows,
     check_choice,
     check_count,
     check_magnitudes,
     check_positive,
     scale_advice,
+    view_rows,
 )
 
 
 class LinearModel(CallbackSupportMixin, BaseEstimator):
     """f(x) = <w, x> + b, fitted by any solver, with the certificate of the fit."""
+
+    def _check_training(self, X: Any, y: Any, **options: Any) -> Any:
+        """All but whether X is finite: `_problem` sees that as it measures the rows."""
+        return self._check_rows(X, y, ensure_all_finite=False, **options)
 
     def _check_rows(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
         return validate_data(
@@ -85,7 +89,8 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
             "intercept_scaling", self.intercept_scaling, advice="1.0 is LIBLINEAR's."
         )
         stopping = self._stopping()
-        X = canonical_rows(X)
+        problem = self._problem(X, targets[0], costs[0])
+        X = problem.X
         seeds = check_random_state(self.random_state).randint(2**31, size=len(targets))
         starts = self._starts(targets, costs, [int(seed) for seed in seeds])
         context = self._init_callback_context(max_subtasks=None)
@@ -93,9 +98,9 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         with interruptible() as interrupt:
 
             def solve(task: int) -> Solution:
-                problem = Problem(X, targets[task], costs[task])
-                check_magnitudes(problem.squared_norms, problem.y, problem.cost)
-                objective = Objective(problem, loss, self._intercept(), scaling)
+                posed = problem.with_targets(targets[task], costs[task])
+                check_magnitudes(posed.squared_norms, posed.y, posed.cost)
+                objective = Objective(posed, loss, self._intercept(), scaling)
                 report = self._reporter(context, task, len(targets))
                 monitor = Monitor(objective, stopping, interrupt, report, begin)
                 return self._solver(objective).solve(objective, monitor, starts[task])
@@ -106,6 +111,14 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         self._store(solutions)
         context.call_on_fit_task_end(estimator=self, X=X, reconstruction_attributes={})
         self._warn_if_unproven(X)
+
+    def _problem(self, X: Matrix, y: Array, cost: Array) -> Problem:
+        """Return the problem, after the check that X is finite: the row norms show it."""
+        X, rows = view_rows(X)
+        problem = Problem(X, y, cost, rows)
+        if not np.isfinite(problem.squared_norms).all():
+            assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
+        return problem
 
     def _store(self, solutions: list[Solution]) -> None:
         self.solutions_ = tuple(solutions)

@@ -16,7 +16,7 @@ from maxmargin.estimators._base import LinearModel
 from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
 from maxmargin.problem import Problem
 from maxmargin.solvers import Solver
-from maxmargin.validation import Array, canonical_rows, check_choice, class_costs, sample_costs
+from maxmargin.validation import Array, check_choice, class_costs, sample_costs, view_rows
 
 _PARAMETERS = """C : float, default=1.0
         Weight of the losses against ½‖w‖².
@@ -162,7 +162,7 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Fit to the rows of X with labels y; `sample_weight` multiplies C."""
-        X, y = self._check_rows(X, y)
+        X, y = self._check_training(X, y)
         check_classification_targets(y)
         loss = CLASSIFICATION[check_choice("loss", self.loss, CLASSIFICATION)]
         cost = sample_costs(X, self.C, self.lam, sample_weight)
@@ -229,7 +229,7 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
         """Fit to the rows of X with targets y; `sample_weight` multiplies C."""
-        X, y = self._check_rows(X, y, y_numeric=True)
+        X, y = self._check_training(X, y, y_numeric=True)
         name = check_choice("loss", self.loss, REGRESSION)
         if not isinstance(self.epsilon, numbers.Real) or not 0.0 <= self.epsilon < np.inf:
             raise ValueError(f"epsilon must be a finite number, 0 or larger, got {self.epsilon!r}.")
@@ -247,9 +247,9 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
 
 def decision_values(model: LinearModel, X: Any) -> Array:
     """Xw + b without a copy of X; a matrix if the model has several rows of weights."""
-    X = canonical_rows(model._check_rows(X, reset=False))
+    X, rows = view_rows(model._check_rows(X, reset=False))
     nothing = np.zeros(X.shape[0])
-    problem = Problem(X, nothing, nothing)
+    problem = Problem(X, nothing, nothing, rows)
     columns = [
         problem.predict(np.ascontiguousarray(w, dtype=np.float64), float(b))
         for w, b in zip(np.atleast_2d(model.coef_), model.intercept_, strict=True)

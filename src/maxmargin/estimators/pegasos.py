@@ -13,7 +13,7 @@ from maxmargin.estimators._base import LinearModel
 from maxmargin.estimators.linear import LinearClassifier, binary_targets
 from maxmargin.losses import CLASSIFICATION
 from maxmargin.solvers.pegasos import Pegasos, PegasosStream
-from maxmargin.validation import canonical_rows, check_choice, check_positive, sample_costs
+from maxmargin.validation import check_choice, check_positive, sample_costs, view_rows
 
 
 class PegasosClassifier(LinearClassifier, LinearModel):
@@ -104,7 +104,7 @@ random_state, verbose
     @with_callbacks
     def fit(self, X: Any, y: Any) -> PegasosClassifier:
         """Fit to the rows of X with labels y."""
-        X, y = self._check_rows(X, y)
+        X, y = self._check_training(X, y)
         check_classification_targets(y)
         cost = sample_costs(X, None, self.lam, None)
         self.classes_, targets = binary_targets(y, cost)
@@ -138,7 +138,7 @@ random_state, verbose
                 f"y has the label {unknown.tolist()[0]!r}, which is not among the classes that this"
                 f" model knows: {self.classes_.tolist()}."
             )
-        X = canonical_rows(X)
+        X, _ = view_rows(X)
         positives = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         for positive, stream in zip(positives, self._streams, strict=True):
             stream.step(X, np.where(y == positive, 1.0, -1.0), weight)
