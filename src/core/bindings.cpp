@@ -59,7 +59,7 @@ void squared_norm_rows(const Rows& self, Size begin, Size end, Out out) {
   std::visit([&](const auto& rows) { squared_norms(rows, begin, end, out.data()); }, self.view);
 }
 
-void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, const Bias& bias,
+void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, Bias& bias, bool free,
                   Out beta, Out w, OutOrder order, Sweep& sweep, Random& random, Size max_epochs,
                   double relative_target, double seconds) {
   const Size n = self.n_samples();
@@ -75,7 +75,7 @@ void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, c
   const Deadline deadline(seconds);
   std::visit(
       [&](const auto& rows) {
-        dual_cd(rows, bound.terms, norms.data(), bias, beta.data(), w.data(), order.data(), sweep,
+        dual_cd(rows, bound.terms, norms.data(), bias, free, beta.data(), w.data(), order.data(), sweep,
                 random, max_epochs, relative_target, deadline);
       },
       self.view);
@@ -158,7 +158,7 @@ NB_MODULE(_core, m) {
       .def_ro("last_dual", &Sweep::last_dual)
       .def_ro("epochs", &Sweep::epochs)
       .def_ro("steps", &Sweep::steps);
-  m.def("dual_cd", &dual_cd_rows, "rows"_a, "terms"_a, "squared_norms"_a, "bias"_a, "beta"_a, "w"_a,
+  m.def("dual_cd", &dual_cd_rows, "rows"_a, "terms"_a, "squared_norms"_a, "bias"_a, "free"_a, "beta"_a, "w"_a,
         "order"_a, "sweep"_a, "random"_a, "max_epochs"_a, "relative_target"_a, "seconds"_a);
 
   bind_certificate(m);

@@ -116,14 +116,13 @@ template <class Formula, class Rows>
 MAXMARGIN_CLONES Tally certify_by(const Judged& judged, const Rows& rows, const double* w, double b,
                                   const double* z, const double* beta, Size begin, Size end,
                                   double* dual_w) {
-  constexpr Size kChunk = 128;
+  constexpr Size kChunk = 128;  // its rows stay in the cache
   double f[kChunk];
   Tally total;
   for (Size from = begin; from < end; from += kChunk) {
     const Size count = std::min(kChunk, end - from);
-    for (Size k = 0; k < count; ++k) {
-      const Size i = from + k;
-      f[k] = (z ? z[i] : rows.dot(i, w)) + b;
+    for (Size k = 0; k < count; ++k) f[k] = (z ? z[from + k] : rows.dot(from + k, w)) + b;
+    for (Size i = from; i < from + count; ++i) {
       if (beta[i] != 0.0) rows.add_scaled(i, beta[i], dual_w);
     }
     Formula{judged}.tally(f, beta + from, from, count, total);

@@ -148,6 +148,8 @@ def certify_pair(
 ) -> Certificate:
     """Judge (w, b) by a feasible β; z = Xw if it is known."""
     problem = objective.problem
+    if z is None and problem.wide:
+        z = problem.predict(w, 0.0)
     dual_w = np.zeros(problem.n_features)
     parts = [
         objective.judge.tally(problem.rows, w, b, z, beta, begin, end, dual_w)
@@ -156,7 +158,7 @@ def certify_pair(
     dual_b = objective.intercept_of(beta)
     dual = sum(part.conjugates for part in parts) - objective.regularizer(dual_w, dual_b)
     gap = sum(part.brackets for part in parts) + objective.regularizer(w - dual_w, b - dual_b)
-    norm = math.sqrt(float(w @ w))
+    norm = math.sqrt(float(np.einsum("i,i->", w, w)))
     return Certificate(
         primal=objective.regularizer(w, b) + sum(part.losses for part in parts),
         dual=dual,

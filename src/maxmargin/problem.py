@@ -67,6 +67,11 @@ class Problem:
         """Stored values: n × d, or the non-zeros of a CSR matrix."""
         return int(self.rows.work(0, self.n_samples))
 
+    @property
+    def wide(self) -> bool:
+        """Whether a pass with two vectors of weights is slower than two passes: cache misses."""
+        return sparse.issparse(self.X) and self.n_features > 2**14
+
     def blocks(self, values_per_call: int = VALUES_PER_CALL) -> list[tuple[int, int]]:
         """Row ranges, each short enough for one compiled call."""
         n = self.n_samples

@@ -36,7 +36,7 @@ class Core:
 
     def run(self, epochs, target=0.0, seconds=FOREVER):
         _core.dual_cd(
-            self.problem.rows, self.terms, self.problem.squared_norms, self.bias, self.beta,
+            self.problem.rows, self.terms, self.problem.squared_norms, self.bias, False, self.beta,
             self.w, self.order, self.sweep, self.random, epochs, target, seconds,
         )  # fmt: skip
 

@@ -51,15 +51,13 @@ class DualCD:
             sweep.dual = monitor.dual
         while status is Status.RUNNING:
             done = sweep.epochs
-            epochs = monitor.iterations_left(done, 1 if free else monitor.until_due(done))
+            epochs = monitor.iterations_left(done, monitor.until_due(done))
             _core.dual_cd(
-                problem.rows, objective.terms, norms, bias, beta, w, order, sweep, random,
-                epochs, trust * monitor.tol, monitor.seconds_left,
+                problem.rows, objective.terms, norms, bias, free, beta, w, order, sweep,
+                random, epochs, trust * monitor.tol, monitor.seconds_left,
             )  # fmt: skip
             status = monitor.halted(sweep.epochs)
             whole = sweep.epochs > done
-            if free and whole:
-                bias.anchor += bias.feature * w[d]
             promising = whole and sweep.last_gap <= trust * monitor.tol * sweep.last_dual
             if status is Status.RUNNING and not promising and not monitor.due(sweep.epochs):
                 continue
