@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from maxmargin.objective import Objective
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.dual_cd import DualCD
@@ -11,21 +13,25 @@ from maxmargin.solvers.sgd import SGD
 #: Beyond this many features a Newton step's d × d system costs more than it saves.
 MAX_NEWTON_FEATURES = 2000
 
+#: Up to this many it is always worth its while.
+FEW_FEATURES = 100
+
 #: Below this mean of C_i ‖x_i‖² coordinate descent needs few epochs.
 EASY = 2.0
 
 
 def choose(objective: Objective) -> Solver:
-    """Newton for few features, dual coordinate descent for many or for an easy problem.
+    """Newton for few features, dual coordinate descent for many.
 
-    Coordinate descent takes the more epochs the larger C_i ‖x_i‖² is: about 10 to 40 for rows of
-    unit length and C = 1 (text, say), hundreds for standardised columns. A Newton step pays when
-    the d × d system is small beside the rows.
+    In between, coordinate descent takes the more epochs the larger C_i ‖x_i‖² is: about 10 to 40
+    for rows of unit length and C = 1 (text, say), hundreds for standardised columns; and a Newton
+    step pays when the d × d system is small beside the rows.
     """
     if not objective.loss.regularized:
         return SGD()
     problem = objective.problem
     n, d = problem.n_samples, problem.n_features
-    difficulty = float(problem.cost @ problem.squared_norms) / n
-    wide = d > MAX_NEWTON_FEATURES or 100 < d > 0.2 * n
-    return DualCD() if wide or difficulty < EASY else Newton()
+    if d <= FEW_FEATURES:
+        return Newton()
+    easy = float(np.einsum("i,i->", problem.cost, problem.squared_norms)) < EASY * n
+    return DualCD() if easy or d > min(MAX_NEWTON_FEATURES, 0.2 * n) else Newton()

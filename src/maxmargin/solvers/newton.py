@@ -111,7 +111,7 @@ class Newton:
         """Ascending; the smallest still has eight rows a feature."""
         sizes = []
         size = n // self.growth
-        while size >= max(2000, 8 * d):
+        while size >= max(1000, 8 * d):
             sizes.append(size)
             size //= self.growth
         return sizes[::-1]
