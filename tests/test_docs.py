@@ -7,16 +7,17 @@ import pytest
 
 import maxmargin.estimators.linear
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_page(page):
     assert doctest.testfile(str(page), module_relative=False).failed == 0
 
 
 def test_some_page_has_examples():
-    assert sum(page.read_text().count(">>> ") for page in DOCS.rglob("*.md")) > 10
+    assert sum(page.read_text().count(">>> ") for page in PAGES) > 10
 
 
 def test_docstrings_of_the_estimators():

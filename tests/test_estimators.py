@@ -473,9 +473,36 @@ def test_a_callback_lives_through_several_classes():
     assert watcher.events[-1] == "teardown"
 
 
-def test_the_progress_bar_runs(capfd):
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_callback_sees_every_look_at_every_class(n_jobs):
+    watcher = Watcher()
+    model = LinearSVC(n_jobs=n_jobs).set_callbacks(watcher).fit(*IRIS)
+    assert watcher.events.count("begin class") == watcher.events.count("end class") == 3
+    assert watcher.events.count("end look") == sum(map(len, model.history_))
+    for seen in watcher.models:
+        assert seen.predict(IRIS[0]).shape == (150,)
+    np.testing.assert_array_equal(watcher.models[-1].coef_, model.coef_)
+
+
+def test_a_callback_can_stop_one_class_or_all():
+    class Content(Watcher):
+        def on_fit_task_end(self, estimator, context):  # noqa: ARG002
+            return context.task_name == self.stop_after
+
+    for level, expected in [
+        ("look", [Status.INTERRUPTED] * 3),
+        ("class", [Status.STOPPED_BY_ITERATIONS, Status.INTERRUPTED, Status.INTERRUPTED]),
+    ]:
+        model = LinearSVC(solver="dual_cd", tol=1e-15, max_iter=30)
+        with pytest.warns(ConvergenceWarning):
+            model.set_callbacks(Content(level)).fit(*IRIS)
+        assert [solution.status for solution in model.solutions_] == expected
+
+
+@pytest.mark.parametrize("data", [(X, Y), IRIS], ids=["two classes", "three"])
+def test_the_progress_bar_runs(data):
     pytest.importorskip("rich")
-    model = LinearSVC(solver="dual_cd").set_callbacks(ProgressBar()).fit(X, Y)
+    model = LinearSVC(solver="dual_cd").set_callbacks(ProgressBar()).fit(*data)
     assert model.certificate_.status is Status.OPTIMAL
 
 

@@ -30,8 +30,8 @@ void csr(Rows* self, In<T> values, In<Index> columns, In<Index> offsets, Size n_
   require(sound,
           "CSR offsets must rise from 0 to at most the number of stored values, and the column "
           "indices of a row must rise strictly within [0, n_features): call X.sum_duplicates()");
-  new (self) Rows{
-      CsrRows<T, Index>{values.data(), columns.data(), offsets.data(), n_samples, n_features}};
+  new (self)
+      Rows{CsrRows<T, Index>{values.data(), columns.data(), offsets.data(), n_samples, n_features}};
 }
 
 void predict_rows(const Rows& self, In<double> w, double b, Size begin, Size end, Out out) {
@@ -59,9 +59,9 @@ void squared_norm_rows(const Rows& self, Size begin, Size end, Out out) {
   std::visit([&](const auto& rows) { squared_norms(rows, begin, end, out.data()); }, self.view);
 }
 
-void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, Bias& bias, bool free,
-                  Out beta, Out w, OutOrder order, Sweep& sweep, Random& random, Size max_epochs,
-                  double relative_target, double seconds) {
+void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, Bias& bias,
+                  bool free, Out beta, Out w, OutOrder order, Sweep& sweep, Random& random,
+                  Size max_epochs, double relative_target, double seconds) {
   const Size n = self.n_samples();
   require(bound.n_samples == n, "terms and rows differ in length");
   require_length(norms, n, "squared_norms");
@@ -75,8 +75,8 @@ void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, B
   const Deadline deadline(seconds);
   std::visit(
       [&](const auto& rows) {
-        dual_cd(rows, bound.terms, norms.data(), bias, free, beta.data(), w.data(), order.data(), sweep,
-                random, max_epochs, relative_target, deadline);
+        dual_cd(rows, bound.terms, norms.data(), bias, free, beta.data(), w.data(), order.data(),
+                sweep, random, max_epochs, relative_target, deadline);
       },
       self.view);
 }
@@ -158,8 +158,9 @@ NB_MODULE(_core, m) {
       .def_ro("last_dual", &Sweep::last_dual)
       .def_ro("epochs", &Sweep::epochs)
       .def_ro("steps", &Sweep::steps);
-  m.def("dual_cd", &dual_cd_rows, "rows"_a, "terms"_a, "squared_norms"_a, "bias"_a, "free"_a, "beta"_a, "w"_a,
-        "order"_a, "sweep"_a, "random"_a, "max_epochs"_a, "relative_target"_a, "seconds"_a);
+  m.def("dual_cd", &dual_cd_rows, "rows"_a, "terms"_a, "squared_norms"_a, "bias"_a, "free"_a,
+        "beta"_a, "w"_a, "order"_a, "sweep"_a, "random"_a, "max_epochs"_a, "relative_target"_a,
+        "seconds"_a);
 
   bind_certificate(m);
   bind_newton(m);

@@ -65,8 +65,8 @@ void make_level(Level* self, const Rows& rows, const BoundTerms& bound,
   const Subset chosen{subset ? subset->data() : nullptr, count};
   std::visit(
       [&]<class View>(const View& view) {
-        new (self) Level{
-            std::make_unique<NewtonLevel<View>>(view, bound.terms, chosen, bias, free, blas)};
+        new (self)
+            Level{std::make_unique<NewtonLevel<View>>(view, bound.terms, chosen, bias, free, blas)};
       },
       rows.view);
 }
@@ -150,39 +150,43 @@ void bind_newton(nb::module_& m) {
             return copied(upper);
           },
           "stop"_a, "The upper triangle, column by column.")
-      .def_prop_ro("w", [](const Level& self) {
-        return self.visit([](auto& level) { return copied(level.w); });
-      })
-      .def_prop_ro("beta", [](const Level& self) {
-        return self.visit([](auto& level) { return copied(level.beta()); });
-      })
-      .def_prop_ro("z", [](const Level& self) {
-        return self.visit([](auto& level) { return copied(level.z()); });
-      })
-      .def_prop_ro("combination", [](const Level& self) {
-        return self.visit([](auto& level) { return copied(level.combination()); });
-      })
-      .def_prop_ro("flags", [](const Level& self) {
-        return self.visit([](auto& level) { return copied(level.flags()); });
-      })
-      .def_prop_ro("b", [](const Level& self) {
-        return self.visit([](auto& level) { return level.b(); });
-      })
-      .def_prop_ro("softness", [](const Level& self) {
-        return self.visit([](auto& level) { return level.softness; });
-      })
-      .def_prop_ro("n_steps", [](const Level& self) {
-        return self.visit([](auto& level) { return level.n_steps; });
-      })
-      .def_prop_ro("n_sloped", [](const Level& self) {
-        return self.visit([](auto& level) { return level.sums().n_sloped; });
-      })
-      .def_prop_ro("primal", [](const Level& self) {
-        return self.visit([](auto& level) { return level.primal; });
-      })
-      .def_prop_ro("softening", [](const Level& self) {
-        return self.visit([](auto& level) { return level.softening; });
-      })
+      .def_prop_ro(
+          "w",
+          [](const Level& self) { return self.visit([](auto& level) { return copied(level.w); }); })
+      .def_prop_ro("beta",
+                   [](const Level& self) {
+                     return self.visit([](auto& level) { return copied(level.beta()); });
+                   })
+      .def_prop_ro("z",
+                   [](const Level& self) {
+                     return self.visit([](auto& level) { return copied(level.z()); });
+                   })
+      .def_prop_ro("combination",
+                   [](const Level& self) {
+                     return self.visit([](auto& level) { return copied(level.combination()); });
+                   })
+      .def_prop_ro("flags",
+                   [](const Level& self) {
+                     return self.visit([](auto& level) { return copied(level.flags()); });
+                   })
+      .def_prop_ro(
+          "b", [](const Level& self) { return self.visit([](auto& level) { return level.b(); }); })
+      .def_prop_ro(
+          "softness",
+          [](const Level& self) { return self.visit([](auto& level) { return level.softness; }); })
+      .def_prop_ro(
+          "n_steps",
+          [](const Level& self) { return self.visit([](auto& level) { return level.n_steps; }); })
+      .def_prop_ro("n_sloped",
+                   [](const Level& self) {
+                     return self.visit([](auto& level) { return level.sums().n_sloped; });
+                   })
+      .def_prop_ro(
+          "primal",
+          [](const Level& self) { return self.visit([](auto& level) { return level.primal; }); })
+      .def_prop_ro(
+          "softening",
+          [](const Level& self) { return self.visit([](auto& level) { return level.softening; }); })
       .def_prop_ro("imbalance", [](const Level& self) {
         return self.visit([](auto& level) { return level.imbalance; });
       });

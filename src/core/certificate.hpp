@@ -71,8 +71,8 @@ struct Formulas {
       const double slack = miss > 0.0 ? miss : 0.0;
       const double loss = cost[k] * (bounded ? slack : slack * slack);
       const double curvature = bounded || cost[k] == 0.0 ? 0.0 : 0.5 / cost[k];
-      const double conjugate = target * beta[k] - epsilon * std::fabs(beta[k]) -
-                               0.5 * curvature * beta[k] * beta[k];
+      const double conjugate =
+          target * beta[k] - epsilon * std::fabs(beta[k]) - 0.5 * curvature * beta[k] * beta[k];
       const double bracket = loss + z[k] * beta[k] - conjugate;
       losses += loss;
       conjugates += conjugate;
@@ -132,10 +132,10 @@ MAXMARGIN_CLONES Tally certify_by(const Judged& judged, const Rows& rows, const 
 
 // out = beta inside its box.
 inline void clip_dual(const Judged& judged, const double* beta, Size n, double* out) {
-  auto* clip = judged.one_sided
-                   ? (judged.bounded ? clip_by<Formulas<true, true>> : clip_by<Formulas<true, false>>)
-                   : (judged.bounded ? clip_by<Formulas<false, true>>
-                                     : clip_by<Formulas<false, false>>);
+  auto* clip =
+      judged.one_sided
+          ? (judged.bounded ? clip_by<Formulas<true, true>> : clip_by<Formulas<true, false>>)
+          : (judged.bounded ? clip_by<Formulas<false, true>> : clip_by<Formulas<false, false>>);
   clip(judged, beta, n, out);
 }
 

@@ -46,9 +46,8 @@ MAXMARGIN_INLINE double violation(const Term& term, double z, double beta) {
 
 template <class Rows>
 MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double* squared_norms,
-                              Bias& bias, bool free, double* beta,
-                              double* w, std::int32_t* order, Sweep& sweep,
-                              Random& random, Size max_epochs, double relative_target,
+                              Bias& bias, bool free, double* beta, double* w, std::int32_t* order,
+                              Sweep& sweep, Random& random, Size max_epochs, double relative_target,
                               const Deadline& deadline) {
   constexpr double kShrink = 0.25;  // measured on text: 1 is 20 % slower, 0.03 shrinks in error
   constexpr Size kAhead = 4;

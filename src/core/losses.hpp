@@ -15,15 +15,16 @@
 
 namespace maxmargin {
 
-// The choices are kept as numbers too: with a branch on them a loop over samples would not vectorise.
+// The choices are kept as numbers too: with a branch on them a loop over samples would not
+// vectorise.
 struct Loss {
   double target_scale;  // target = target_scale * y; 0 for the perceptron
   double epsilon;       // half width of the insensitive tube
   bool one_sided;       // beta has the sign of y (classification)
   bool bounded;         // |beta| <= cost (absolute losses), else curvature 1 / (2 cost)
-  double growth = bounded ? 1.0 : std::numeric_limits<double>::infinity();         // |beta| / cost
+  double growth = bounded ? 1.0 : std::numeric_limits<double>::infinity();        // |beta| / cost
   double other_side = one_sided ? 0.0 : std::numeric_limits<double>::infinity();  // -y beta
-  double curving = bounded ? 0.0 : 0.5;                                           // curvature * cost
+  double curving = bounded ? 0.0 : 0.5;  // curvature * cost
 };
 
 // The numbers of one sample's term.

@@ -57,14 +57,14 @@ MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, Subset subset, const P
                                         RowState& state, double* combination) {
   constexpr Size kChunk = 256;  // its formulas run as vectors
   constexpr Size kBytes = 1 << 17;
-  const Size chunk = Rows::kSparse
-                         ? kChunk
-                         : std::clamp<Size>(kBytes / Size(sizeof(double)) / rows.n_features, 8, kChunk);
+  const Size chunk =
+      Rows::kSparse ? kChunk
+                    : std::clamp<Size>(kBytes / Size(sizeof(double)) / rows.n_features, 8, kChunk);
   double next[kChunk], weight[kChunk];
   NewtonSums sums;
   for (Size from = 0; from < subset.count; from += chunk) {
     const Size count = std::min(chunk, subset.count - from);
-    double *__restrict z = state.z.data() + from, *__restrict dz = state.dz.data() + from;
+    double* __restrict z = state.z.data() + from, * __restrict dz = state.dz.data() + from;
     if (move == Move::kTo) {
       const double offset = bias.feature * direction[rows.n_features] + bias.anchor;
       for (Size j = 0; j < count; ++j) z[j] = rows.dot(subset[from + j], direction) + offset;
@@ -189,8 +189,8 @@ class NewtonLevel {
   void centre_in_box(Poll& poll) {
     if (!terms_.loss.one_sided) predict(w, state_.z, poll);
     for (Size k = 0; k < subset_.count; ++k) {
-      const double side = terms_.loss.one_sided ? terms_.y[k]
-                                                : terms_.y[k] - state_.z[k] - bias_.anchor;
+      const double side =
+          terms_.loss.one_sided ? terms_.y[k] : terms_.y[k] - state_.z[k] - bias_.anchor;
       state_.centre[k] = side == 0.0 ? 0.0 : std::copysign(0.5 * terms_.cost[k], side);
     }
   }

@@ -103,8 +103,8 @@ class LineDerivative {
   Size stride_ = 0;
 };
 
-// The s > 0 at which the derivative vanishes, to `precision` of its value at 0. It is increasing and
-// piecewise linear: Newton's iteration inside a bracket.
+// The s > 0 at which the derivative vanishes, to `precision` of its value at 0. It is increasing
+// and piecewise linear: Newton's iteration inside a bracket.
 inline double exact_line_search(LineDerivative& along, double slope_at_0, double precision) {
   constexpr double kNarrower = 0.3;
   double low = 0.0, high = std::numeric_limits<double>::infinity();

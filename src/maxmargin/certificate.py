@@ -26,6 +26,7 @@ class Status(Enum):
     STOPPED_BY_ITERATIONS = "stopped by max_iter"
     STOPPED_BY_TIME = "stopped by max_time"
     INTERRUPTED = "interrupted"
+    DIVERGED = "diverged"
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from maxmargin.validation import Array
 
 
 class Box(NamedTuple):

@@ -27,9 +27,9 @@ class Solution:
     classification β_i = α_i y_i.
     """
 
-    w: Array
+    w: Array = field(repr=False)
     b: float
-    beta: Array
+    beta: Array = field(repr=False)
     certificate: Certificate
     solver: str
     n_iter: int

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from made import (
     INTERCEPTS,
@@ -18,7 +19,7 @@ from made import (
     store,
     weights_for,
 )
-from maxmargin import Intercept, Problem, Status, _core
+from maxmargin import Intercept, LinearSVC, Problem, Status, _core
 from maxmargin.losses import HINGE, PERCEPTRON, SQUARED_HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
 from maxmargin.solvers.base import Interrupt
@@ -308,9 +309,29 @@ def test_a_start_is_not_lost(rule, intercept):
     np.testing.assert_allclose(moved.w, optimum.w, rtol=1e-3, atol=1e-4)
 
 
-def test_steps_that_are_too_long_are_an_error():
-    with pytest.raises(FloatingPointError, match="smaller step0, or for InverseTime a larger t0"):
-        fit(larger(SQUARED_HINGE), schedule=Constant(1e3), max_iter=1000)
+def test_steps_that_are_too_long_leave_the_best_point():
+    objective = larger(SQUARED_HINGE)
+    solution = fit(objective, schedule=Constant(1e3), max_iter=1000)
+    assert solution.status is Status.DIVERGED
+    assert solution.certificate.primal <= objective.primal(np.zeros_like(solution.w), 0.0)
+
+
+def test_divergence_warns_and_says_what_to_do():
+    model = LinearSVC(loss="squared_hinge", solver=SGD(schedule=Constant(1e3)))
+    with pytest.warns(ConvergenceWarning, match=r"diverged .* smaller step0"):
+        model.fit(larger(SQUARED_HINGE).problem.X, larger(SQUARED_HINGE).problem.y)
+    assert np.isfinite(model.coef_).all()
+
+
+def test_the_perceptron_keeps_its_last_point_on_data_that_overlap():
+    """The loss is least at w = 0: choosing by it would undo the learning."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.where(X[:, 0] + 0.7 * rng.normal(size=300) > 0, 1.0, -1.0)
+    objective = objective_of(LOSSES["perceptron"], X=X, y=y)
+    short, long = (fit(objective, tol=1e-9, max_iter=m) for m in (1, 12))
+    assert long.history[-1].primal == long.certificate.primal
+    assert np.linalg.norm(long.w) > np.linalg.norm(short.w)
 
 
 @REGULARIZED_LOSSES

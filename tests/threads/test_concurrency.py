@@ -127,10 +127,11 @@ from maxmargin import LinearSVC
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=({n}, 40)) * np.logspace(0, 3, 40)
-y = np.sign(X @ rng.normal(size=40) + 1000 * rng.normal(size={n}))
+y = X @ rng.normal(size=40) + 1000 * rng.normal(size={n})
+y = np.digitize(y, np.quantile(y, np.arange(1, {classes}) / {classes}))
 warnings.simplefilter("ignore")
 print("begin", flush=True)
-model = LinearSVC(C=100.0, solver="{solver}", tol=1e-300, max_iter=None).fit(X, y)
+model = LinearSVC(C=100.0, solver="{solver}", tol=1e-300, max_iter=None, n_jobs=2).fit(X, y)
 end = time.time()
 usable = np.isfinite(model.coef_).all() and len(model.predict(X)) == {n}
 print(end, model.certificate_.status.name, usable)
@@ -170,9 +171,19 @@ def interrupt(program):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("solver", "n"), [("dual_cd", 2000), ("newton", 100_000)])
-def test_ctrl_c_ends_the_fit_with_a_usable_model(solver, n):
-    out, sent, code = interrupt(LONG_FIT.format(solver=solver, n=n))
+@pytest.mark.parametrize(
+    ("solver", "n", "classes"),
+    [
+        ("dual_cd", 2000, 2),
+        ("dual_cd", 2000, 3),
+        ("newton", 100_000, 2),
+        ("newton", 100_000, 3),
+        ("pegasos", 2000, 2),
+        ("sgd", 2000, 2),
+    ],
+)
+def test_ctrl_c_ends_the_fit_with_a_usable_model(solver, n, classes):
+    out, sent, code = interrupt(LONG_FIT.format(solver=solver, n=n, classes=classes))
     end, status, usable = out.split()
     assert (status, usable, code) == ("INTERRUPTED", "True", 0)
     assert float(end) - sent < 5.0

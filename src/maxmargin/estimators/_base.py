@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
 from typing import Any
@@ -17,6 +16,7 @@ from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin.certificate import Certificate, Status, total
+from maxmargin.estimators._progress import Progress
 from maxmargin.losses import Loss
 from maxmargin.multiclass import in_threads
 from maxmargin.objective import Intercept, Objective
@@ -93,23 +93,23 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         X = problem.X
         seeds = check_random_state(self.random_state).randint(2**31, size=len(targets))
         starts = self._starts(targets, costs, [int(seed) for seed in seeds])
-        context = self._init_callback_context(max_subtasks=None)
-        context.call_on_fit_task_begin(estimator=self, X=X)
         with interruptible() as interrupt:
+            progress = Progress(self, X, len(targets), interrupt)
+            progress.begin()
 
             def solve(task: int) -> Solution:
                 posed = problem.with_targets(targets[task], costs[task])
                 check_magnitudes(posed.squared_norms, posed.y, posed.cost)
                 objective = Objective(posed, loss, self._intercept(), scaling)
-                report = self._reporter(context, task, len(targets))
-                monitor = Monitor(objective, stopping, interrupt, report, begin)
-                return self._solver(objective).solve(objective, monitor, starts[task])
+                with progress.reporting(task) as report:
+                    monitor = Monitor(objective, stopping, interrupt, report, begin)
+                    return self._solver(objective).solve(objective, monitor, starts[task])
 
             solutions = in_threads(
                 solve, range(len(targets)), effective_n_jobs(getattr(self, "n_jobs", None))
             )
         self._store(solutions)
-        context.call_on_fit_task_end(estimator=self, X=X, reconstruction_attributes={})
+        progress.end()
         self._warn_if_unproven(X)
 
     def _problem(self, X: Matrix, y: Array, cost: Array) -> Problem:
@@ -169,35 +169,6 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
             for seed, solution, cost in zip(seeds, last, costs, strict=True)
         ]
 
-    def _reporter(self, context: Any, task: int, n_tasks: int) -> Any:
-        """Return what is told of each look: a line if verbose, and scikit-learn's callbacks."""
-        callbacks = bool(getattr(self, "_skl_callbacks", ())) and n_tasks == 1
-        if not (self.verbose or callbacks):
-            return None
-        label = f"[{task + 1}/{n_tasks}] " if n_tasks > 1 else ""
-
-        def report(record: Record, w: Array, b: float) -> bool:
-            if self.verbose:
-                sys.stderr.write(
-                    f"{label}{record.time:8.2f} s  iteration {record.epoch:5d}"
-                    f"  primal {record.primal:.8g}  dual {record.dual:.8g}  gap {record.gap:.3g}\n"
-                )
-            if not callbacks:
-                return False
-            step = context.subcontext(task_name="look")
-            step.call_on_fit_task_begin(estimator=self)
-            return bool(
-                step.call_on_fit_task_end(
-                    estimator=self,
-                    reconstruction_attributes={
-                        "coef_": w[np.newaxis].copy(),
-                        "intercept_": np.array([b]),
-                    },
-                )
-            )
-
-        return report
-
     def _warn_if_unproven(self, X: Matrix) -> None:
         """Say what was reached whenever it is less than was asked for."""
         certificate = self.certificate_
@@ -207,6 +178,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
             Status.STOPPED_BY_ITERATIONS: "Raise max_iter",
             Status.STOPPED_BY_TIME: "Raise max_time",
             Status.INTERRUPTED: "Fit again with warm_start=True to go on",
+            Status.DIVERGED: "Give a smaller step0, for InverseTime a larger t0",
         }[certificate.status]
         warnings.warn(
             f"{type(self).__name__} {certificate.status.value} after {self.n_iter_} iterations:"

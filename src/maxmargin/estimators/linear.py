@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.estimators._base import LinearModel
 from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
+from maxmargin.multiclass import binary_targets
 from maxmargin.problem import Problem
 from maxmargin.solvers import Solver
 from maxmargin.validation import Array, check_choice, class_costs, sample_costs, view_rows
@@ -74,19 +75,6 @@ class LinearClassifier(ClassifierMixin):
         scores = self.decision_function(X)
         winners = (scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[winners])
-
-
-def binary_targets(y: NDArray[Any], cost: Array) -> tuple[NDArray[Any], list[Array]]:
-    """Return the labels, and ±1 for each problem: one for two labels, else one for each label."""
-    classes = np.unique(y)
-    weighted = classes if cost.all() else np.unique(y[cost > 0.0])
-    if len(weighted) < 2:
-        raise ValueError(
-            f"y has one class, {weighted[0]!r}, among the samples of positive weight; a"
-            " classifier needs samples of at least two classes."
-        )
-    positives = classes[1:] if len(classes) == 2 else classes
-    return classes, [np.where(y == positive, 1.0, -1.0) for positive in positives]
 
 
 class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is composed

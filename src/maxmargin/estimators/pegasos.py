@@ -10,8 +10,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
 from maxmargin.estimators._base import LinearModel
-from maxmargin.estimators.linear import LinearClassifier, binary_targets
+from maxmargin.estimators.linear import LinearClassifier
 from maxmargin.losses import CLASSIFICATION
+from maxmargin.multiclass import binary_targets
 from maxmargin.solvers.pegasos import Pegasos, PegasosStream
 from maxmargin.validation import check_choice, check_positive, sample_costs, view_rows
 

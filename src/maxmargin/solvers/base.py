@@ -175,7 +175,8 @@ class Monitor:
             b = objective.best_intercept(z)
         beta = objective.feasible(beta)
         certificate = certify_pair(objective, w, b, beta, z)
-        better_primal = certificate.primal <= self._primal[0]
+        # Without a regulariser the loss favours a short w: the latest point is the one to have.
+        better_primal = certificate.primal <= self._primal[0] or not objective.loss.regularized
         better_dual = certificate.dual >= self._dual[0]
         if better_primal:
             self._primal = (certificate.primal, w.copy(), b)

@@ -17,8 +17,8 @@ from maxmargin.solvers.stochastic import (
     Descent,
     Iterate,
     check_flag,
-    checked,
     curvature,
+    diverged,
     start_point,
     stochastic_bias,
 )
@@ -191,7 +191,13 @@ class PegasosStream:
 
     def point(self) -> tuple[Array, float]:
         """(w, b) as it stands: averaged, if the settings say so."""
-        return checked(self.iterate.average())
+        w, b = self.iterate.average()
+        if diverged(w, b):
+            raise FloatingPointError(
+                "Pegasos diverged on this stream: the steps are too long for these data."
+                " Standardise X (sklearn.preprocessing.StandardScaler), or give a larger lam."
+            )
+        return w, b
 
     def objective(self, X: Matrix, y: Array, weight: Array | None = None) -> Objective:
         """Return the objective of one batch: C_i = weight / (λ n)."""

@@ -27,8 +27,8 @@ from maxmargin.solvers.stochastic import (
     Descent,
     Iterate,
     check_flag,
-    checked,
     curvature,
+    diverged,
     start_point,
     stochastic_bias,
 )
@@ -140,10 +140,8 @@ class SGD:
             return math.nan
         method = self._method(trial, schedule)
         self._descent(trial, seed).descend(method, monitor, 1)
-        try:
-            return trial.primal(*checked(method.point()))
-        except FloatingPointError:
-            return math.inf
+        w, b = method.point()
+        return math.inf if diverged(w, b) else trial.primal(w, b)
 
     def _descent(self, objective: Objective, seed: int) -> Descent:
         usual = 1 if self.rule == "plain" else 32

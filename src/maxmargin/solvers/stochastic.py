@@ -14,7 +14,7 @@ from maxmargin.objective import Intercept, Objective
 from maxmargin.solvers.base import Monitor, Start, bias_of
 from maxmargin.validation import Array
 
-#: A point that has run away is seen by `checked`, without NumPy's warnings before.
+#: A point that has run away is seen by `diverged`, without NumPy's warnings before.
 _OVERFLOW_ALLOWED = partial(np.errstate, over="ignore", invalid="ignore")
 _NUMBERS = ("scale", "mass", "total", "b", "b_sum", "steps")
 
@@ -116,7 +116,9 @@ class Descent:
             status = monitor.judge(w, b, beta, 0)
         while status is Status.RUNNING:
             self.descend(method, monitor, next(looks))
-            w, b = checked(method.point())
+            w, b = method.point()
+            if diverged(w, b):
+                return Status.DIVERGED
             status = monitor.judge(w, b, self.beta(), self.sampler.epochs)
             if objective.intercept is Intercept.FREE:
                 method.follow(b)
@@ -132,16 +134,9 @@ def _looks() -> Iterator[int]:
         power *= 2
 
 
-def checked(point: tuple[Array, float]) -> tuple[Array, float]:
-    """Return the point, or say that the steps were too long."""
-    w, b = point
-    if not max(float(np.max(np.abs(w), initial=0.0)), abs(b)) < 1e100:
-        raise FloatingPointError(
-            "Stochastic gradient descent diverged: the steps are too long for these data."
-            " Standardise X (sklearn.preprocessing.StandardScaler), or give a smaller step0, or for"
-            " InverseTime a larger t0."
-        )
-    return point
+def diverged(w: Array, b: float) -> bool:
+    """Whether the steps were too long for these data."""
+    return not max(float(np.max(np.abs(w), initial=0.0)), abs(b)) < 1e100
 
 
 def check_flag(name: str, value: object) -> None:
