@@ -11,6 +11,106 @@
 
 namespace maxmargin {
 
+// Collects rows of dense storage that are mostly 0, and adds weight * x x' of each to the upper
+// triangle of `gram` (Fortran order). Such zeros come in runs, so a row is kept as quads of
+// neighbouring columns of which one at least is not 0. The matrix is gone through by blocks of
+// columns that stay in the cache while all rows of the batch are added to them.
+class QuadBatch {
+ public:
+  QuadBatch(int dim, double* gram)
+      : dim_(dim),
+        gram_(gram),
+        block_(std::max(4, kCacheBytes / static_cast<int>(sizeof(double)) / dim)) {}
+
+  // Takes the row, if that is cheaper than SYRK; x has dim values and zeros up to a multiple of 4.
+  MAXMARGIN_INLINE bool take(const double* x, double weight) {
+    constexpr double kQuadCost = 6.0;  // of one product with a quad, against one inside SYRK
+    Row row{weight, heads_.size(), 0, columns_.size()};
+    for (int head = 0; head < dim_; head += 4) {
+      if (x[head] == 0.0 && x[head + 1] == 0.0 && x[head + 2] == 0.0 && x[head + 3] == 0.0)
+        continue;
+      heads_.push_back(head);
+      quads_.insert(quads_.end(), x + head, x + head + 4);
+      for (int k = head; k < std::min(head + 4, dim_); ++k) {
+        if (x[k] == 0.0) continue;
+        columns_.push_back(k);
+        values_.push_back(x[k]);
+      }
+    }
+    const double quads = static_cast<double>(heads_.size() - row.quads);
+    const double values = static_cast<double>(columns_.size() - row.columns);
+    if (kQuadCost * quads * values >= static_cast<double>(dim_) * dim_) {
+      heads_.resize(row.quads);
+      quads_.resize(4 * row.quads);
+      columns_.resize(row.columns);
+      values_.resize(row.columns);
+      return false;
+    }
+    row.quads_end = heads_.size();
+    rows_.push_back(row);
+    if (rows_.size() == kRows) flush();
+    return true;
+  }
+
+  MAXMARGIN_INLINE void flush() {
+    std::vector<std::size_t> cursor(rows_.size());
+    for (std::size_t r = 0; r < rows_.size(); ++r) cursor[r] = rows_[r].columns;
+    for (int from = 0; from < dim_; from += block_) {
+      for (std::size_t r = 0; r < rows_.size(); ++r) {
+        const std::size_t end = r + 1 < rows_.size() ? rows_[r + 1].columns : columns_.size();
+        for (; cursor[r] < end && columns_[cursor[r]] < from + block_; ++cursor[r])
+          add_column(rows_[r], columns_[cursor[r]], rows_[r].weight * values_[cursor[r]]);
+      }
+    }
+    rows_.clear();
+    heads_.clear();
+    quads_.clear();
+    columns_.clear();
+    values_.clear();
+  }
+
+ private:
+  struct Row {
+    double weight;
+    std::size_t quads, quads_end, columns;  // where its own begin and end
+  };
+
+  // The quad on the diagonal reaches below it, where nobody reads; the last one stops at the end.
+  MAXMARGIN_INLINE void add_column(const Row& row, int column, double scale) {
+    double* __restrict out = gram_ + static_cast<Size>(column) * dim_;
+    const int* __restrict head = heads_.data() + row.quads;
+    const double* __restrict quad = quads_.data() + 4 * row.quads;
+    const std::size_t count = row.quads_end - row.quads;
+    const std::size_t whole = head[count - 1] + 4 <= dim_ ? count : count - 1;
+    std::size_t reached = 0;
+    while (reached < whole && head[reached] <= column) ++reached;
+    for (std::size_t q = 0; q < reached; ++q) {
+      double* __restrict at = out + head[q];
+      const double* __restrict x = quad + 4 * q;
+      const double a = at[0] + scale * x[0], b = at[1] + scale * x[1];
+      const double c = at[2] + scale * x[2], d = at[3] + scale * x[3];
+      at[0] = a;  // all read before any is written: one vector
+      at[1] = b;
+      at[2] = c;
+      at[3] = d;
+    }
+    if (whole < count && head[whole] <= column)
+      for (int k = 0; head[whole] + k < dim_; ++k)
+        out[head[whole] + k] += scale * quad[4 * whole + k];
+  }
+
+  static constexpr std::size_t kRows = 64;
+  static constexpr int kCacheBytes = 1 << 17;
+  int dim_;
+  double* gram_;
+  int block_;
+  std::vector<Row> rows_;
+  std::vector<int> heads_;     // first columns of the quads, row after row
+  std::vector<double> quads_;  // four values for each
+  std::vector<int> columns_;   // of the values that are not 0
+  std::vector<double> values_;
+};
+
 // Adds weight * x x' to the upper triangle of `gram` (Fortran order, the bias last), or takes it
 // away (sign -1). Rows with few values are scattered; the others wait in a block, scaled by the
 // root of their weight, for a SYRK.
@@ -26,16 +126,21 @@ class GramSum {
         dim_(static_cast<int>(rows.n_features) + 1),
         columns_(std::clamp(kBlock / dim_, 256, 1024)),
         column_(dim_ + 1),
-        value_(dim_ + 1) {}
+        value_(dim_ + 4),
+        quads_(dim_, gram) {}
 
   MAXMARGIN_INLINE void add(Size i, double weight) {
-    constexpr double kScatterCost = 8.0;  // of one scattered product, against one inside SYRK
-    if (Rows::kSparse || dim_ > kWide) {  // a narrow dense row is not worth the search for zeros
+    if constexpr (Rows::kSparse) {
+      constexpr double kScatterCost = 8.0;  // of one scattered product, against one inside SYRK
       const int count = rows_.gather(i, column_.data(), value_.data());
       if (kScatterCost * count * count < static_cast<double>(dim_) * dim_) {
         scatter(count, sign_ * weight);
         return;
       }
+    } else if (dim_ > kWide) {  // a narrow row is not worth the search for zeros
+      std::copy_n(rows_.row(i), dim_ - 1, value_.begin());
+      value_[dim_ - 1] = bias_.feature;
+      if (quads_.take(value_.data(), sign_ * weight)) return;
     }
     enqueue(i, std::sqrt(weight));
   }
@@ -45,6 +150,12 @@ class GramSum {
     if (filled_ > 0)
       dsyrk_("U", "N", &dim_, &filled_, &sign_, block_.data(), &dim_, &one, gram_, &dim_);
     filled_ = 0;
+  }
+
+  // All that still waits.
+  MAXMARGIN_INLINE void finish() {
+    flush();
+    quads_.flush();
   }
 
  private:
@@ -91,9 +202,10 @@ class GramSum {
   int dim_;
   int columns_;
   int filled_ = 0;
-  std::vector<int> column_;  // of one row, while it is scattered
-  std::vector<double> value_;
+  std::vector<int> column_;    // of one row, while it is scattered
+  std::vector<double> value_;  // with zeros behind it
   std::vector<double> block_;
+  QuadBatch quads_;
 };
 
 }  // namespace maxmargin

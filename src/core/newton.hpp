@@ -127,8 +127,8 @@ MAXMARGIN_CLONES void newton_gram(const Rows& rows, Subset subset, const double*
     (sloped ? entering : leaving).add(subset[k], cost[k]);
     flags[k] = sloped ? kSloped | kInGram : 0;
   }
-  entering.flush();
-  leaving.flush();
+  entering.finish();
+  leaving.finish();
 }
 
 inline double inner(const std::vector<double>& a, const std::vector<double>& b) {
@@ -322,7 +322,7 @@ class NewtonLevel {
   void refresh_gram(Poll& poll) {
     if (gram_.empty()) gram_.resize(w.size() * w.size());
     if (sums_.n_leaving > sums_.n_sloped) forget_gram();  // fewer rows to add anew
-    constexpr Size kFlopsPerPoll = Size(1) << 27;
+    constexpr Size kFlopsPerPoll = Size(1) << 29;
     const Size dim = static_cast<Size>(w.size());
     in_parts(std::max<Size>(1, kFlopsPerPoll / (dim * dim)), poll, [&](Size begin, Size end) {
       newton_gram(rows_, subset_, terms_.cost, bias_, begin, end, blas_.dsyrk, state_.flags.data(),

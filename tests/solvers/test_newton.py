@@ -243,3 +243,20 @@ def test_a_start_of_the_wrong_length_is_refused(name):
     given = {"w": np.zeros(5), "centre": np.zeros(60)} | {name: np.zeros(3)}
     with pytest.raises(ValueError, match=name):
         core.level.start(given["w"], 1.0, given["centre"], go_on)
+
+
+@pytest.mark.parametrize("d", [300, 301, 302, 303])
+@pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])
+def test_gram_of_wide_dense_rows_equals_numpy(d, dtype):
+    """Rows that are mostly 0 are added by quads, the others by SYRK; taken away again, too."""
+    rng = np.random.default_rng(d)
+    filled = rng.random((150, d)) < np.linspace(0.0, 0.9, 150)[:, None]
+    X = np.where(filled, rng.normal(size=(150, d)), 0.0).astype(dtype)
+    y = np.where(np.arange(150) % 2 == 0, 1.0, -1.0)
+    objective = objective_of(SQUARED_HINGE, X=X.astype(float), y=y)
+    twin = Proximal(objective, FEATURE, ANCHOR, np.zeros(150), SOFTNESS)
+    core = Core(objective, np.zeros(150), X)
+    for seed in range(3):
+        w = 0.1 * some_weights(d, seed)
+        core.go_to(w)
+        np.testing.assert_allclose(core.hessian(), twin.hessian(w), rtol=1e-10, atol=1e-10)
