@@ -67,7 +67,16 @@ void bind_certificate(nb::module_& m) {
                 },
                 rows.view);
           },
-          "rows"_a, "w"_a, "b"_a, "z"_a.none(), "beta"_a, "begin"_a, "end"_a, "dual_w"_a);
+          "rows"_a, "w"_a, "b"_a, "z"_a.none(), "beta"_a, "begin"_a, "end"_a, "dual_w"_a)
+      .def(
+          "tally_values",
+          [](const BoundJudged& self, In<double> f, In<double> beta) {
+            require_length(f, self.n_samples, "f");
+            require_length(beta, self.n_samples, "beta");
+            nb::gil_scoped_release release;
+            return tally_values(self.judged, f.data(), beta.data(), self.n_samples);
+          },
+          "f"_a, "beta"_a, "Without the rows, where the values f(x_i) are known.");
 }
 
 }  // namespace maxmargin

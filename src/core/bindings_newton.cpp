@@ -7,21 +7,12 @@
 #include "bindings.hpp"
 #include "newton.hpp"
 #include "passes.hpp"
+#include "polled.hpp"
 
 using namespace nanobind::literals;
 
 namespace maxmargin {
 namespace {
-
-// The address inside a capsule of scipy.linalg's cython_blas or cython_lapack, whose name spells
-// the signature: `int *` sizes are 32-bit.
-template <class Function>
-Function function_from(nb::capsule capsule, const char* signature) {
-  const char* name = capsule.name();
-  require(name != nullptr && std::string(name).starts_with(signature),
-          "BLAS functions must be SciPy's, with 32-bit integers");
-  return reinterpret_cast<Function>(capsule.data());
-}
 
 template <class Rows>
 using LevelOf = std::unique_ptr<NewtonLevel<Rows>>;
@@ -41,20 +32,6 @@ struct Level {
     return std::visit([&](const auto& level) -> decltype(auto) { return visitor(*level); }, any);
   }
 };
-
-// Runs with the GIL released; Halted ends the work, with the point where it was.
-template <class Work>
-void polled(const nb::callable& stop, Work work) {
-  Poll poll([&stop] {
-    nb::gil_scoped_acquire acquire;
-    return nb::cast<bool>(stop());
-  });
-  nb::gil_scoped_release release;
-  try {
-    work(poll);
-  } catch (const Halted&) {
-  }
-}
 
 void make_level(Level* self, const Rows& rows, const BoundTerms& bound,
                 std::optional<InOrder> subset, Bias& bias, bool free, const Blas& blas) {
@@ -88,13 +65,6 @@ void start(const Level& self, In<double> w, double softness, std::optional<In<do
     nb::gil_scoped_release release;
     level.evaluate();
   });
-}
-
-template <class Values>
-auto copied(const Values& values) {
-  using T = std::remove_cvref_t<decltype(values[0])>;
-  return nb::cast(nb::ndarray<nb::numpy, const T, nb::ndim<1>>(values.data(), {values.size()}),
-                  nb::rv_policy::copy);
 }
 
 }  // namespace

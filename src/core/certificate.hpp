@@ -130,6 +130,24 @@ MAXMARGIN_CLONES Tally certify_by(const Judged& judged, const Rows& rows, const 
   return total;
 }
 
+template <class Formula>
+MAXMARGIN_CLONES Tally tally_by(const Judged& judged, const double* f, const double* beta, Size n) {
+  constexpr Size kChunk = 4096;  // for the accuracy of the sums
+  Tally total;
+  for (Size from = 0; from < n; from += kChunk)
+    Formula{judged}.tally(f + from, beta + from, from, std::min(kChunk, n - from), total);
+  return total;
+}
+
+// What all samples add at known values f.
+inline Tally tally_values(const Judged& judged, const double* f, const double* beta, Size n) {
+  auto* tally =
+      judged.one_sided
+          ? (judged.bounded ? tally_by<Formulas<true, true>> : tally_by<Formulas<true, false>>)
+          : (judged.bounded ? tally_by<Formulas<false, true>> : tally_by<Formulas<false, false>>);
+  return tally(judged, f, beta, n);
+}
+
 // out = beta inside its box.
 inline void clip_dual(const Judged& judged, const double* beta, Size n, double* out) {
   auto* clip =

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from maxmargin.certificate import Certificate, Status, certify
-from maxmargin.estimators import LinearSVC, LinearSVR, PegasosClassifier
+from maxmargin.estimators import SVC, SVR, LinearSVC, LinearSVR, PegasosClassifier
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
-from maxmargin.solvers import SGD, DualCD, Newton, Pegasos
+from maxmargin.solvers import SGD, SMO, DualCD, Newton, Pegasos
 
 __version__ = "0.1.0"
 
 __all__ = [
     "SGD",
+    "SMO",
+    "SVC",
+    "SVR",
     "Certificate",
     "DualCD",
     "Intercept",

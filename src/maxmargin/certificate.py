@@ -26,6 +26,7 @@ class Status(Enum):
     STOPPED_BY_ITERATIONS = "stopped by max_iter"
     STOPPED_BY_TIME = "stopped by max_time"
     INTERRUPTED = "interrupted"
+    STALLED = "stalled at the precision of the kernel values"
     DIVERGED = "diverged"
 
 
@@ -138,10 +139,42 @@ def certify(objective: Objective, w: Array, b: float, beta: Array) -> Certificat
     and each bracket is a Fenchel-Young gap, hence non-negative.
     """
     problem = objective.problem
-    for name, values, length in (("w", w, problem.n_features), ("beta", beta, problem.n_samples)):
+    dimension = problem.n_features if objective.kernel is None else problem.n_samples
+    for name, values, length in (("w", w, dimension), ("beta", beta, problem.n_samples)):
         if values.shape != (length,) or not np.isfinite(values).all():
             raise ValueError(f"{name} must be {length} finite numbers.")
-    return certify_pair(objective, w, b, objective.feasible(beta))
+    beta = objective.feasible(beta)
+    if objective.kernel is not None:
+        return certify_expansion(objective, w, b, beta)
+    return certify_pair(objective, w, b, beta)
+
+
+def certify_expansion(
+    objective: Objective, w: Array, b: float, beta: Array, z: Array | None = None
+) -> Certificate:
+    """Judge f = Σ w_j k(x_j, ·) + b by a feasible β; z = Kw if it is known.
+
+    The same sum as for a linear f, with ‖w − w_β‖² = (w − β)'K(w − β).
+    """
+    z = objective.kernel_values(w) if z is None else z
+    apart = w - beta
+    distance = float(apart @ objective.kernel_values(apart)) if apart.any() else 0.0
+    square = float(w @ z)
+    dual_square = square - 2.0 * float(apart @ z) + distance
+    part = objective.judge.tally_values(z + b, beta)
+    dual = part.conjugates - 0.5 * dual_square
+    gap = part.brackets + 0.5 * max(0.0, distance)
+    return Certificate(
+        primal=0.5 * square + part.losses,
+        dual=dual,
+        gap=gap,
+        relative_gap=relative(gap, dual, objective.negligible),
+        kkt_violation=part.kkt_violation,
+        n_support_free=part.n_free,
+        n_support_bounded=part.n_bounded,
+        margin=1.0 / math.sqrt(square) if square > 0.0 else math.inf,
+        slack_sum=part.slacks,
+    )
 
 
 def certify_pair(

@@ -27,12 +27,17 @@ def in_threads(
 
 def binary_targets(y: NDArray[Any], cost: Array) -> tuple[NDArray[Any], list[Array]]:
     """Return the labels, and ±1 for each problem: one for two labels, else one for each label."""
+    check_several_classes(y, cost)
     classes = np.unique(y)
-    weighted = classes if cost.all() else np.unique(y[cost > 0.0])
+    positives = classes[1:] if len(classes) == 2 else classes
+    return classes, [np.where(y == positive, 1.0, -1.0) for positive in positives]
+
+
+def check_several_classes(y: NDArray[Any], cost: Array) -> None:
+    """Refuse labels that leave nothing to tell apart."""
+    weighted = np.unique(y if cost.all() else y[cost > 0.0])
     if len(weighted) < 2:
         raise ValueError(
             f"y has one class, {weighted.tolist()[0]!r}, among the samples of positive weight; a"
             " classifier needs samples of at least two classes."
         )
-    positives = classes[1:] if len(classes) == 2 else classes
-    return classes, [np.where(y == positive, 1.0, -1.0) for positive in positives]

@@ -9,9 +9,13 @@ from functools import cached_property
 import numpy as np
 
 import maxmargin._core as _core
+from maxmargin.kernels import Kernel
 from maxmargin.losses import Box, Loss
 from maxmargin.problem import Problem
 from maxmargin.validation import Array
+
+#: Kernel values held at a time.
+_VALUES_PER_BLOCK = 2**22
 
 
 class Intercept(Enum):
@@ -26,6 +30,7 @@ class Intercept(Enum):
 class Objective:
     """P(w, b) = ½‖w‖² + Σ C_i ℓ(f(x_i)), to be minimised.
 
+    With a kernel, <w, x> is Σ c_j k(x_j, x) and ‖w‖² is c'Kc: a primal point is its coefficients c.
     A penalised intercept is a further feature of constant value `intercept_scaling`, so that
     ½ (b / intercept_scaling)² joins ½‖w‖². A free one adds the dual constraint Σ β_i = 0.
     """
@@ -34,6 +39,7 @@ class Objective:
     loss: Loss
     intercept: Intercept = Intercept.FREE
     intercept_scaling: float = 1.0
+    kernel: Kernel | None = None
 
     def __post_init__(self) -> None:
         y = self.problem.y
@@ -74,7 +80,7 @@ class Objective:
         """
         y, cost = self.problem.y, self.problem.cost
         at_zero = float(self.loss.value(y, cost, np.zeros_like(y)).sum())
-        longest = float(self.problem.squared_norms.max())
+        longest = float(self.diagonal.max())
         needed = 0.5 * float(np.abs(y).max()) ** 2 / longest if longest > 0.0 else np.inf
         return 1e-11 * min(at_zero, needed)
 
@@ -86,6 +92,26 @@ class Objective:
         y, cost = self.problem.y, self.problem.cost
         spread = np.average(np.abs(y - np.average(y, weights=cost)), weights=cost)
         return float(spread) or 1.0
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """‖x_i‖² in the space where f is linear."""
+        if self.kernel is None:
+            return self.problem.squared_norms
+        return self.kernel.diagonal(self.problem.X)
+
+    def kernel_values(self, coef: Array) -> Array:
+        """Return Σ c_j k(x_j, x_i) of every row i, from the kernel's own formula in float64."""
+        assert self.kernel is not None
+        X, support = self.problem.X, np.flatnonzero(coef)
+        values = np.zeros(len(coef))
+        if len(support) == 0:
+            return values
+        basis, step = X[support], max(1, _VALUES_PER_BLOCK // len(support))
+        for begin in range(0, len(coef), step):
+            block = X[begin : begin + step]
+            values[begin : begin + step] = self.kernel(block, basis) @ coef[support]
+        return values
 
     def regularizer(self, w: Array, b: float) -> float:
         """½‖w‖², and the intercept's share if it is penalised."""

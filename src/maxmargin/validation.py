@@ -62,6 +62,13 @@ def check_count(name: str, value: object, *, advice: str) -> int:
     return int(value)
 
 
+def check_tube(epsilon: object) -> float:
+    """Return the half width of the tube in which errors cost nothing."""
+    if not isinstance(epsilon, numbers.Real) or not 0.0 <= float(epsilon) < np.inf:
+        raise ValueError(f"epsilon must be a finite number, 0 or larger, got {epsilon!r}.")
+    return float(epsilon)
+
+
 def check_magnitudes(squared_norms: Array, y: Array, cost: Array) -> None:
     """Refuse numbers whose products would leave the range of double precision."""
     limit = 1e200

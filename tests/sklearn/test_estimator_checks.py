@@ -1,7 +1,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from maxmargin import LinearSVC, LinearSVR, PegasosClassifier
+from maxmargin import SVC, SVR, LinearSVC, LinearSVR, PegasosClassifier
 
 
 @parametrize_with_checks(
@@ -10,6 +10,9 @@ from maxmargin import LinearSVC, LinearSVR, PegasosClassifier
         LinearSVC(loss="squared_hinge", penalized_intercept=True),
         LinearSVR(),
         LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1),
+        SVC(),
+        SVC(kernel="linear"),
+        SVR(),
     ]
 )
 def test_scikit_learn_check(estimator, check):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from maxmargin.estimators.kernel import SVC, SVR
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
 from maxmargin.estimators.pegasos import PegasosClassifier
 
-__all__ = ["LinearSVC", "LinearSVR", "PegasosClassifier"]
+__all__ = ["SVC", "SVR", "LinearSVC", "LinearSVR", "PegasosClassifier"]

@@ -35,8 +35,10 @@ from maxmargin.validation import (
 )
 
 
-class LinearModel(CallbackSupportMixin, BaseEstimator):
-    """f(x) = <w, x> + b, fitted by any solver, with the certificate of the fit."""
+class CertifiedModel(CallbackSupportMixin, BaseEstimator):
+    """An estimator whose fit leaves `solutions_`, each with its certificate."""
+
+    solutions_: tuple[Solution, ...]
 
     def _check_training(self, X: Any, y: Any, **options: Any) -> Any:
         """All but whether X is finite: `_problem` sees that as it measures the rows."""
@@ -59,11 +61,6 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _intercept(self) -> Intercept:
-        if not self.fit_intercept:
-            return Intercept.NONE
-        return Intercept.PENALIZED if self.penalized_intercept else Intercept.FREE
-
     def _stopping(self) -> Stopping:
         if self.max_iter is not None:
             check_count("max_iter", self.max_iter, advice="None means no limit.")
@@ -71,6 +68,61 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
             check_positive("max_time", self.max_time, advice="None means no limit.")
         tol = check_positive("tol", self.tol, advice="It is the relative gap to prove.")
         return Stopping(tol, self.max_iter, self.max_time)
+
+    @property
+    def certificate_(self) -> Certificate:
+        """The proof: of the one problem solved, or of the sum of several."""
+        if not hasattr(self, "solutions_") and hasattr(self, "coef_"):
+            raise AttributeError(
+                "A stream is not kept, so there is no certificate after partial_fit. Use"
+                " maxmargin.certify on a batch that is at hand."
+            )
+        check_is_fitted(self, "solutions_")
+        return total([solution.certificate for solution in self.solutions_])
+
+    @property
+    def solution_(self) -> Solution:
+        """The Solution, where one problem was solved; `solutions_` has one for each class."""
+        check_is_fitted(self, "solutions_")
+        if len(self.solutions_) > 1:
+            raise AttributeError("There is one solution for each class: see solutions_.")
+        return self.solutions_[0]
+
+    @property
+    def history_(self) -> list[Record] | list[list[Record]]:
+        """(time, epoch, primal, dual, gap) at each look; a list for each class if there are > 2."""
+        check_is_fitted(self, "solutions_")
+        histories = [solution.history for solution in self.solutions_]
+        return histories[0] if len(histories) == 1 else histories
+
+    def _warn_if_unproven(self, X: Matrix) -> None:
+        """Say what was reached whenever it is less than was asked for."""
+        certificate = self.certificate_
+        if certificate.status is Status.OPTIMAL:
+            return
+        limit = {
+            Status.STOPPED_BY_ITERATIONS: "Raise max_iter",
+            Status.STOPPED_BY_TIME: "Raise max_time",
+            Status.INTERRUPTED: "Fit again with warm_start=True to go on",
+            Status.STALLED: "Scale X, or raise tol",
+            Status.DIVERGED: "Give a smaller step0, for InverseTime a larger t0",
+        }[certificate.status]
+        warnings.warn(
+            f"{type(self).__name__} {certificate.status.value} after {self.n_iter_} iterations:"
+            f" {certificate.sentence()}, and tol={self.tol:g} was asked for."
+            f" {limit}, or accept the model as it is.{scale_advice(X)}",
+            ConvergenceWarning,
+            stacklevel=5,  # fit's caller, past scikit-learn's decorator
+        )
+
+
+class LinearModel(CertifiedModel):
+    """f(x) = <w, x> + b, fitted by any solver, with the certificate of the fit."""
+
+    def _intercept(self) -> Intercept:
+        if not self.fit_intercept:
+            return Intercept.NONE
+        return Intercept.PENALIZED if self.penalized_intercept else Intercept.FREE
 
     def _solver(self, objective: Objective) -> Solver:
         given: Any = self.solver
@@ -127,32 +179,6 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         self.n_iter_ = max(solution.n_iter for solution in solutions)
 
     @property
-    def certificate_(self) -> Certificate:
-        """The proof: of the one problem solved, or of the sum of several."""
-        if not hasattr(self, "solutions_") and hasattr(self, "coef_"):
-            raise AttributeError(
-                "A stream is not kept, so there is no certificate after partial_fit. Use"
-                " maxmargin.certify on a batch that is at hand."
-            )
-        check_is_fitted(self, "solutions_")
-        return total([solution.certificate for solution in self.solutions_])
-
-    @property
-    def solution_(self) -> Solution:
-        """The Solution, where one problem was solved; `solutions_` has one for each class."""
-        check_is_fitted(self, "solutions_")
-        if len(self.solutions_) > 1:
-            raise AttributeError("There is one solution for each class: see solutions_.")
-        return self.solutions_[0]
-
-    @property
-    def history_(self) -> list[Record] | list[list[Record]]:
-        """(time, epoch, primal, dual, gap) at each look; a list for each class if there are > 2."""
-        check_is_fitted(self, "solutions_")
-        histories = [solution.history for solution in self.solutions_]
-        return histories[0] if len(histories) == 1 else histories
-
-    @property
     def support_(self) -> NDArray[np.intp]:
         """Rows that are support vectors of at least one problem."""
         check_is_fitted(self, "solutions_")
@@ -168,22 +194,3 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
             Start(seed, solution.beta * (cost.mean() / max(solution.mean_cost, 1e-300)), solution.b)
             for seed, solution, cost in zip(seeds, last, costs, strict=True)
         ]
-
-    def _warn_if_unproven(self, X: Matrix) -> None:
-        """Say what was reached whenever it is less than was asked for."""
-        certificate = self.certificate_
-        if certificate.status is Status.OPTIMAL:
-            return
-        limit = {
-            Status.STOPPED_BY_ITERATIONS: "Raise max_iter",
-            Status.STOPPED_BY_TIME: "Raise max_time",
-            Status.INTERRUPTED: "Fit again with warm_start=True to go on",
-            Status.DIVERGED: "Give a smaller step0, for InverseTime a larger t0",
-        }[certificate.status]
-        warnings.warn(
-            f"{type(self).__name__} {certificate.status.value} after {self.n_iter_} iterations:"
-            f" {certificate.sentence()}, and tol={self.tol:g} was asked for."
-            f" {limit}, or accept the model as it is.{scale_advice(X)}",
-            ConvergenceWarning,
-            stacklevel=5,  # fit's caller, past scikit-learn's decorator
-        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,14 @@ from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
 from maxmargin.multiclass import binary_targets
 from maxmargin.problem import Problem
 from maxmargin.solvers import Solver
-from maxmargin.validation import Array, check_choice, class_costs, sample_costs, view_rows
+from maxmargin.validation import (
+    Array,
+    check_choice,
+    check_tube,
+    class_costs,
+    sample_costs,
+    view_rows,
+)
 
 _PARAMETERS = """C : float, default=1.0
         Weight of the losses against ½‖w‖².
@@ -219,11 +225,10 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
         """Fit to the rows of X with targets y; `sample_weight` multiplies C."""
         X, y = self._check_training(X, y, y_numeric=True)
         name = check_choice("loss", self.loss, REGRESSION)
-        if not isinstance(self.epsilon, numbers.Real) or not 0.0 <= self.epsilon < np.inf:
-            raise ValueError(f"epsilon must be a finite number, 0 or larger, got {self.epsilon!r}.")
+        epsilon = check_tube(self.epsilon)
         cost = sample_costs(X, self.C, self.lam, sample_weight)
         target = np.ascontiguousarray(y, dtype=np.float64)
-        self._fit_targets(X, [target], [cost], regression_loss(name, float(self.epsilon)))
+        self._fit_targets(X, [target], [cost], regression_loss(name, epsilon))
         self.coef_ = self.coef_[0]
         return self
 

@@ -8,6 +8,7 @@ from maxmargin.solvers.dual_cd import DualCD
 from maxmargin.solvers.newton import Newton
 from maxmargin.solvers.pegasos import Pegasos
 from maxmargin.solvers.sgd import SGD
+from maxmargin.solvers.smo import SMO
 
 #: The solvers by name, with their default settings.
 SOLVERS: dict[str, type[Solver]] = {
@@ -16,6 +17,7 @@ SOLVERS: dict[str, type[Solver]] = {
 
 __all__ = [
     "SGD",
+    "SMO",
     "SOLVERS",
     "DualCD",
     "Monitor",

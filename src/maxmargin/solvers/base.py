@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 import maxmargin._core as _core
-from maxmargin.certificate import Certificate, Status, certify_pair, relative
+from maxmargin.certificate import Certificate, Status, certify_expansion, certify_pair, relative
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Record, Solution
@@ -167,6 +167,28 @@ class Monitor:
         """Count the iterations to make before that look, at least one."""
         return max(1, math.ceil(self._next_look) - n_iter)
 
+    def judge_expansion(self, beta: Array, z: Array, n_iter: int) -> Status:
+        """Do the same for a kernel machine, whose primal point is its dual point; z = Kβ."""
+        self._keep_expansion(*self._certified_expansion(beta, z), beta)
+        return self._decide(n_iter)
+
+    def improve_expansion(self, beta: Array, z: Array) -> None:
+        """Take this point instead of the last one, if its gap is smaller."""
+        certificate, b = self._certified_expansion(beta, z)
+        if self._best is not None and certificate.gap < self._best.gap:
+            self._keep_expansion(certificate, b, beta)
+
+    def _certified_expansion(self, beta: Array, z: Array) -> tuple[Certificate, float]:
+        objective = self.objective
+        free = objective.intercept is Intercept.FREE
+        b = objective.best_intercept(z) if free else 0.0
+        return certify_expansion(objective, beta, b, beta, z), b
+
+    def _keep_expansion(self, certificate: Certificate, b: float, beta: Array) -> None:
+        self._primal = (certificate.primal, beta, b)
+        self._dual = (certificate.dual, beta)
+        self._best = certificate
+
     def judge(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:
         """Certify the point, remember what is best of it, and decide."""
         objective, z = self.objective, None
@@ -183,6 +205,9 @@ class Monitor:
         if better_dual:
             self._dual = (certificate.dual, beta)
         self._best = certificate if better_primal and better_dual else None
+        return self._decide(n_iter)
+
+    def _decide(self, n_iter: int) -> Status:
         self._n_iter, self._next_look = n_iter, 1.5 * n_iter + 8
         primal, dual = self._primal[0], self._dual[0]
         if self._best is None and self._relative(primal - dual) <= self.tol:
@@ -239,7 +264,9 @@ def typical_norm(problem: Problem) -> float:
 
 
 def require(objective: Objective, solver: str, *, regularized: bool) -> None:
-    """Say which loss a solver cannot take."""
+    """Say which objective a linear solver cannot take."""
+    if objective.kernel is not None:
+        raise ValueError(f"solver={solver!r} is for linear problems. Use solver='smo'.")
     if regularized and not objective.loss.regularized:
         raise ValueError(
             f"solver={solver!r} needs a regularised objective, and loss="

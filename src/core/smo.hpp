@@ -1,0 +1,443 @@
+// Two-level sequential minimal optimisation for kernel machines.
+//
+//   max over beta of  sum_i target_i beta_i - epsilon |beta_i|  -  1/2 beta' K beta,
+//   lower <= beta <= upper, and, for a free intercept, sum_i beta_i kept as it is in every group
+//
+// Outer level: a working set that fits the cache, half of it the worst violators, half kept from
+// before (Joachims 1999; the scheme of ThunderSVM and oneDAL). Inner level: pairs chosen by second
+// order (Fan, Chen and Lin, JMLR 2005) on the small dense block, until its violation is a fraction
+// of what it was. Only then are the residuals of all samples brought up to date.
+//
+// Invariant between outer steps: residual = target - K beta, in double; K in float32.
+#pragma once
+
+#include <limits>
+
+#include "clock.hpp"
+#include "row_cache.hpp"
+
+namespace maxmargin {
+
+struct SmoProblem {
+  Size n;
+  const double* target;
+  const double* lower;
+  const double* upper;
+  const std::uint8_t* group;  // pairs are made within a group
+  double epsilon;
+  bool balanced;  // sums per group are kept: pairs; else single coordinates
+};
+
+// What beta_i gains per unit if it rises, or if it falls; -infinity where the box is closed.
+MAXMARGIN_INLINE double rising(double residual, double beta, double upper, double epsilon) {
+  const double rate = residual - (beta >= 0.0 ? epsilon : -epsilon);
+  return beta < upper ? rate : -std::numeric_limits<double>::infinity();
+}
+MAXMARGIN_INLINE double falling(double residual, double beta, double lower, double epsilon) {
+  const double rate = -residual - (beta <= 0.0 ? epsilon : -epsilon);
+  return beta > lower ? rate : -std::numeric_limits<double>::infinity();
+}
+
+// How far beta_i may go before its box or its kink at 0.
+MAXMARGIN_INLINE double room_above(double beta, double upper, double epsilon) {
+  return epsilon > 0.0 && beta < 0.0 ? -beta : upper - beta;
+}
+MAXMARGIN_INLINE double room_below(double beta, double lower, double epsilon) {
+  return epsilon > 0.0 && beta > 0.0 ? beta : beta - lower;
+}
+
+// The problem on the working set, by value: everything the inner loop touches is in these arrays.
+struct SmoBlock {
+  Size size = 0;
+  std::vector<float> kernel;  // size x size
+  std::vector<double> residual, beta, lower, upper, diagonal, up, down, gain;
+  std::vector<std::uint8_t> group;
+
+  void resize(Size q) {
+    size = q;
+    kernel.resize(static_cast<std::size_t>(q) * q);
+    for (auto* values : {&residual, &beta, &lower, &upper, &diagonal, &up, &down, &gain})
+      values->resize(q);
+    group.resize(q);
+  }
+};
+
+// K_ii + K_jj - 2 K_ij of two samples, kept away from the rounding errors of float32: a shorter
+// step than the best one gains as well.
+MAXMARGIN_INLINE double pair_curvature(double k_ii, double k_jj, double k_ij) {
+  const double floor = 1e-6 * (k_ii + k_jj) + 1e-12, curvature = k_ii + k_jj - 2.0 * k_ij;
+  return curvature > floor ? curvature : floor;
+}
+
+// First position of the largest value.
+MAXMARGIN_INLINE Size position_of_max(const double* values, Size count, double& largest) {
+  double best = -std::numeric_limits<double>::infinity();
+#pragma omp simd reduction(max : best)
+  for (Size k = 0; k < count; ++k) best = values[k] > best ? values[k] : best;
+  largest = best;
+  Size at = 0;
+  while (at + 1 < count && values[at] != best) ++at;
+  return at;
+}
+
+// Pairs until the violation in every group is at most `goal`; returns the steps made.
+MAXMARGIN_CLONES inline Size solve_pairs(SmoBlock& block, double epsilon, double goal,
+                                         Size max_steps, int n_groups) {
+  const Size q = block.size;
+  double* __restrict residual = block.residual.data(), * __restrict beta = block.beta.data();
+  const double* __restrict lower = block.lower.data(), * __restrict upper = block.upper.data();
+  const double* __restrict diagonal = block.diagonal.data();
+  double* __restrict up = block.up.data(), * __restrict down = block.down.data();
+  double* __restrict gain = block.gain.data();
+  const std::uint8_t* __restrict group = block.group.data();
+  constexpr double kNever = -std::numeric_limits<double>::infinity();
+  Size steps = 0;
+  for (; steps < max_steps; ++steps) {
+#pragma omp simd
+    for (Size k = 0; k < q; ++k) {
+      up[k] = rising(residual[k], beta[k], upper[k], epsilon);
+      down[k] = falling(residual[k], beta[k], lower[k], epsilon);
+    }
+    Size i = 0;
+    double best_up = kNever, violation = kNever;
+    if (n_groups == 1) {
+      double best_down;
+      i = position_of_max(up, q, best_up);
+      position_of_max(down, q, best_down);
+      violation = best_up + best_down;
+    } else {
+      for (int g = 0; g < n_groups; ++g) {
+        Size at = 0;
+        double most_up = kNever, most_down = kNever;
+        for (Size k = 0; k < q; ++k) {
+          if (group[k] != g) continue;
+          if (up[k] > most_up) {
+            most_up = up[k];
+            at = k;
+          }
+          most_down = std::max(most_down, down[k]);
+        }
+        if (most_up + most_down > violation) {
+          violation = most_up + most_down;
+          best_up = most_up;
+          i = at;
+        }
+      }
+    }
+    if (!(violation > goal)) break;
+    const float* __restrict row_i = block.kernel.data() + i * q;
+    const double k_ii = diagonal[i];
+    const std::uint8_t own = group[i];
+#pragma omp simd
+    for (Size k = 0; k < q; ++k) {
+      const double slope = best_up + down[k];
+      const double curvature = pair_curvature(k_ii, diagonal[k], static_cast<double>(row_i[k]));
+      const double value = slope * slope / curvature;
+      gain[k] = (slope > 0.0) & (group[k] == own) ? value : 0.0;
+    }
+    double best_gain;
+    const Size j = position_of_max(gain, q, best_gain);
+    if (!(best_gain > 0.0)) break;
+    const float* __restrict row_j = block.kernel.data() + j * q;
+    const double curvature = pair_curvature(k_ii, diagonal[j], static_cast<double>(row_i[j]));
+    const double room_i = room_above(beta[i], upper[i], epsilon);
+    const double room_j = room_below(beta[j], lower[j], epsilon);
+    const double step = std::min({(best_up + down[j]) / curvature, room_i, room_j});
+    // The bound itself where it is reached, whatever rounding would make of the sum.
+    beta[i] = step == room_i ? (epsilon > 0.0 && beta[i] < 0.0 ? 0.0 : upper[i]) : beta[i] + step;
+    beta[j] = step == room_j ? (epsilon > 0.0 && beta[j] > 0.0 ? 0.0 : lower[j]) : beta[j] - step;
+#pragma omp simd
+    for (Size k = 0; k < q; ++k)
+      residual[k] -= step * (static_cast<double>(row_i[k]) - static_cast<double>(row_j[k]));
+  }
+  return steps;
+}
+
+// The same without an intercept: one coordinate at a time, the one that gains most.
+MAXMARGIN_CLONES inline Size solve_singles(SmoBlock& block, double epsilon, double goal,
+                                           Size max_steps) {
+  const Size q = block.size;
+  double* __restrict residual = block.residual.data(), * __restrict beta = block.beta.data();
+  const double* __restrict lower = block.lower.data(), * __restrict upper = block.upper.data();
+  const double* __restrict diagonal = block.diagonal.data();
+  double* __restrict gain = block.gain.data(), * __restrict slope = block.up.data();
+  constexpr double kLeastDiagonal = 1e-12;
+  Size steps = 0;
+  for (; steps < max_steps; ++steps) {
+#pragma omp simd
+    for (Size k = 0; k < q; ++k) {
+      const double up = rising(residual[k], beta[k], upper[k], epsilon);
+      const double down = falling(residual[k], beta[k], lower[k], epsilon);
+      const double most = up > down ? up : down;
+      const double curvature = diagonal[k] > kLeastDiagonal ? diagonal[k] : kLeastDiagonal;
+      slope[k] = up > down ? most : -most;
+      gain[k] = most > goal ? most * most / curvature : 0.0;
+    }
+    double best;
+    const Size i = position_of_max(gain, q, best);
+    if (!(best > 0.0)) break;
+    const double curvature = std::max(kLeastDiagonal, diagonal[i]);
+    double next;
+    if (slope[i] > 0.0) {
+      const double room = room_above(beta[i], upper[i], epsilon), step = slope[i] / curvature;
+      next = step < room ? beta[i] + step : (epsilon > 0.0 && beta[i] < 0.0 ? 0.0 : upper[i]);
+    } else {
+      const double room = room_below(beta[i], lower[i], epsilon), step = -slope[i] / curvature;
+      next = step < room ? beta[i] - step : (epsilon > 0.0 && beta[i] > 0.0 ? 0.0 : lower[i]);
+    }
+    const double change = next - beta[i];
+    beta[i] = next;
+    const float* __restrict row = block.kernel.data() + i * q;
+#pragma omp simd
+    for (Size k = 0; k < q; ++k) residual[k] -= change * static_cast<double>(row[k]);
+  }
+  return steps;
+}
+
+// residual -= sum over rows of change_r * row_r, by pieces that stay in the cache.
+MAXMARGIN_CLONES inline void subtract_rows(const float* const* rows, const double* change,
+                                           Size count, Size n, double* __restrict residual) {
+  constexpr Size kPiece = 1024;
+  for (Size from = 0; from < n; from += kPiece) {
+    const Size to = std::min(from + kPiece, n);
+    Size r = 0;
+    for (; r + 4 <= count; r += 4) {
+      const float* __restrict a = rows[r], * __restrict b = rows[r + 1], * __restrict c = rows[r + 2], * __restrict d = rows[r + 3];
+      const double p = change[r], q = change[r + 1], s = change[r + 2], t = change[r + 3];
+#pragma omp simd
+      for (Size k = from; k < to; ++k)
+        residual[k] -= (p * static_cast<double>(a[k]) + q * static_cast<double>(b[k])) +
+                       (s * static_cast<double>(c[k]) + t * static_cast<double>(d[k]));
+    }
+    for (; r < count; ++r) {
+      const float* __restrict a = rows[r];
+      const double p = change[r];
+#pragma omp simd
+      for (Size k = from; k < to; ++k) residual[k] -= p * static_cast<double>(a[k]);
+    }
+  }
+}
+
+class Smo {
+ public:
+  std::vector<double> beta, residual;
+  Size steps = 0, outer_steps = 0;
+  double violation = std::numeric_limits<double>::infinity();  // LIBSVM's m - M
+  double threshold = 0.0;  // midway between the two sides: about the intercept
+  bool stuck = false;      // nothing is left to gain that rounding would show
+
+  Smo(const SmoProblem& problem, Size working, Size capacity, RowSource source)
+      : beta(problem.n, 0.0),
+        residual(problem.target, problem.target + problem.n),
+        problem_(problem),
+        n_groups_(1 + *std::max_element(problem.group, problem.group + problem.n)),
+        working_(std::min(working, problem.n)),
+        cache_(problem.n, std::max(capacity, working_), std::move(source)),
+        member_(problem.n, 0) {}
+
+  const RowCache& cache() const { return cache_; }
+
+  // Starts at the given point.
+  void start(const double* point, Poll& poll) {
+    std::copy_n(point, problem_.n, beta.begin());
+    residual = fresh_residual(poll);
+  }
+
+  // target - K beta from nothing but beta and the rows.
+  std::vector<double> fresh_residual(Poll& poll) {
+    std::vector<double> fresh(problem_.target, problem_.target + problem_.n);
+    std::vector<std::int32_t> support;
+    // Rows at hand first: fetching others may make them give way.
+    for (const bool held : {true, false})
+      for (Size i = 0; i < problem_.n; ++i)
+        if (beta[i] != 0.0 && cache_.holds(i) == held) support.push_back(static_cast<int>(i));
+    std::vector<const float*> rows;
+    std::vector<double> change;
+    for (Size from = 0; from < static_cast<Size>(support.size()); from += working_) {
+      poll();
+      const Size count = std::min(working_, static_cast<Size>(support.size()) - from);
+      cache_.fetch(support.data() + from, count);
+      rows.clear();
+      change.clear();
+      for (Size k = from; k < from + count; ++k) {
+        rows.push_back(cache_.row(support[k]));
+        change.push_back(beta[support[k]]);
+      }
+      subtract_rows(rows.data(), change.data(), count, problem_.n, fresh.data());
+    }
+    return fresh;
+  }
+
+  // The gap with intercept b: the sum of what each sample could still gain at the present
+  // residuals, which is the Fenchel-Young gap of its term.
+  double gap(double b) const {
+    double total = 0.0;
+    for (Size i = 0; i < problem_.n; ++i) {
+      const double pull = residual[i] - b, at = beta[i], epsilon = problem_.epsilon;
+      const double above = pull - epsilon, below = pull + epsilon;
+      const double best = above > 0.0   ? problem_.upper[i] * above
+                          : below < 0.0 ? problem_.lower[i] * below
+                                        : 0.0;
+      total += best - (pull * at - epsilon * std::fabs(at));
+    }
+    return total;
+  }
+
+  // The dual objective.
+  double dual() const {
+    double total = 0.0;
+    for (Size i = 0; i < problem_.n; ++i)
+      total += 0.5 * beta[i] * (problem_.target[i] + residual[i]) -
+               problem_.epsilon * std::fabs(beta[i]);
+    return total;
+  }
+
+  // Outer steps until the gap looks like tol times the dual value.
+  void run(double tol, Size max_outer, Poll& poll) {
+    constexpr int kPatience = 10;
+    double best = dual();
+    for (Size k = 0, idle = 0; k < max_outer; ++k) {
+      poll();
+      if (!step(0.0)) return;
+      const double now = dual();
+      if (gap(threshold) <= tol * now) return;
+      idle = now > best + 1e-15 * std::fabs(best) ? 0 : idle + 1;
+      best = std::max(best, now);
+      stuck = idle == kPatience;
+      if (stuck) return;
+    }
+  }
+
+  // One outer step; false if there is nothing left to gain.
+  bool step(double goal) {
+    select();
+    stuck = !(violation > goal);
+    if (stuck) return false;
+    cache_.fetch(set_.data(), static_cast<Size>(set_.size()));
+    gather();
+    const double inner_goal = std::max(goal, kInner * violation);
+    const Size limit = 100 * block_.size;
+    const Size made = problem_.balanced
+                          ? solve_pairs(block_, problem_.epsilon, inner_goal, limit, n_groups_)
+                          : solve_singles(block_, problem_.epsilon, inner_goal, limit);
+    steps += made;
+    ++outer_steps;
+    scatter();
+    stuck = made == 0;
+    return made > 0;
+  }
+
+ private:
+  static constexpr double kInner = 0.1;
+
+  // The working set: half of the last one, and the worst violators on either side.
+  void select() {
+    const Size n = problem_.n;
+    rises_.clear();
+    falls_.clear();
+    double most_up[256], most_down[256];
+    std::fill_n(most_up, n_groups_, -std::numeric_limits<double>::infinity());
+    std::fill_n(most_down, n_groups_, -std::numeric_limits<double>::infinity());
+    up_.resize(n);
+    down_.resize(n);
+    for (Size i = 0; i < n; ++i) {
+      const double epsilon = problem_.epsilon;
+      up_[i] = rising(residual[i], beta[i], problem_.upper[i], epsilon);
+      down_[i] = falling(residual[i], beta[i], problem_.lower[i], epsilon);
+      const int g = problem_.group[i];
+      most_up[g] = std::max(most_up[g], up_[i]);
+      most_down[g] = std::max(most_down[g], down_[i]);
+    }
+    measure(most_up, most_down);
+    for (Size i = 0; i < n; ++i) {
+      const int g = problem_.group[i];
+      const double other_up = problem_.balanced ? most_up[g] : 0.0;
+      const double other_down = problem_.balanced ? most_down[g] : 0.0;
+      if (up_[i] + other_down > 0.0) rises_.push_back(static_cast<std::int32_t>(i));
+      if (down_[i] + other_up > 0.0) falls_.push_back(static_cast<std::int32_t>(i));
+    }
+    renew();
+  }
+
+  void measure(const double* most_up, const double* most_down) {
+    violation = -std::numeric_limits<double>::infinity();
+    double sum = 0.0;
+    for (int g = 0; g < n_groups_; ++g) {
+      if (problem_.balanced) {
+        violation = std::max(violation, most_up[g] + most_down[g]);
+        sum += 0.5 * (most_up[g] - most_down[g]);
+      } else {
+        violation = std::max({violation, most_up[g], most_down[g]});
+      }
+    }
+    threshold = problem_.balanced ? sum / n_groups_ : 0.0;
+  }
+
+  void renew() {
+    for (const std::int32_t i : set_) member_[i] = 0;
+    // The latest comers stay; there must be room for a pair.
+    const Size keep =
+        std::min({static_cast<Size>(set_.size()), working_ / 2, std::max<Size>(0, working_ - 2)});
+    set_.erase(set_.begin(), set_.end() - keep);
+    for (const std::int32_t i : set_) member_[i] = 1;
+    const Size fresh = working_ - keep;
+    take(rises_, up_, (fresh + 1) / 2);
+    take(falls_, down_, working_ - static_cast<Size>(set_.size()));
+    take(rises_, up_, working_ - static_cast<Size>(set_.size()));
+  }
+
+  // The `count` largest by key that are not in the set yet.
+  void take(std::vector<std::int32_t>& from, const std::vector<double>& key, Size count) {
+    std::erase_if(from, [&](std::int32_t i) { return member_[i] != 0; });
+    count = std::min(count, static_cast<Size>(from.size()));
+    if (count <= 0) return;
+    std::nth_element(from.begin(), from.begin() + count - 1, from.end(),
+                     [&](std::int32_t a, std::int32_t b) { return key[a] > key[b]; });
+    for (Size k = 0; k < count; ++k) {
+      member_[from[k]] = 1;
+      set_.push_back(from[k]);
+    }
+  }
+
+  void gather() {
+    const Size q = static_cast<Size>(set_.size());
+    block_.resize(q);
+    for (Size a = 0; a < q; ++a) {
+      const Size i = set_[a];
+      const float* row = cache_.row(i);
+      float* out = block_.kernel.data() + a * q;
+      for (Size b = 0; b < q; ++b) out[b] = row[set_[b]];
+      block_.residual[a] = residual[i];
+      block_.beta[a] = beta[i];
+      block_.lower[a] = problem_.lower[i];
+      block_.upper[a] = problem_.upper[i];
+      block_.diagonal[a] = static_cast<double>(row[i]);
+      block_.group[a] = problem_.group[i];
+    }
+  }
+
+  void scatter() {
+    std::vector<const float*> rows;
+    std::vector<double> change;
+    for (Size a = 0; a < block_.size; ++a) {
+      const Size i = set_[a];
+      if (block_.beta[a] == beta[i]) continue;
+      rows.push_back(cache_.row(i));
+      change.push_back(block_.beta[a] - beta[i]);
+      beta[i] = block_.beta[a];
+    }
+    subtract_rows(rows.data(), change.data(), static_cast<Size>(rows.size()), problem_.n,
+                  residual.data());
+  }
+
+  SmoProblem problem_;
+  int n_groups_;
+  Size working_;
+  RowCache cache_;
+  std::vector<std::uint8_t> member_;
+  std::vector<std::int32_t> set_, rises_, falls_;
+  std::vector<double> up_, down_;
+  SmoBlock block_;
+};
+
+}  // namespace maxmargin

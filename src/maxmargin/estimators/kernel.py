@@ -1,0 +1,446 @@
+"""SVC and SVR: kernel machines."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.callback import with_callbacks
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.estimators._base import CertifiedModel
+from maxmargin.estimators._progress import Progress
+from maxmargin.kernels import (
+    Cosine,
+    Gaussian,
+    HistogramIntersection,
+    Kernel,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Precomputed,
+    Sigmoid,
+    User,
+)
+from maxmargin.losses import HINGE, Loss, regression_loss
+from maxmargin.multiclass import check_several_classes, in_threads
+from maxmargin.objective import Intercept, Objective
+from maxmargin.problem import Problem
+from maxmargin.solution import Solution
+from maxmargin.solvers import Monitor, Start, interruptible
+from maxmargin.solvers.smo import SMO, KernelSamples
+from maxmargin.validation import (
+    Array,
+    Matrix,
+    check_choice,
+    check_tube,
+    class_costs,
+    sample_costs,
+    view_rows,
+)
+
+_NAMES = (
+    "linear",
+    "poly",
+    "rbf",
+    "sigmoid",
+    "laplacian",
+    "cosine",
+    "histogram_intersection",
+    "precomputed",
+)
+
+
+class KernelModel(CertifiedModel):
+    """f(x) = Σ c_j k(x_j, x) + b over the support vectors x_j, with the certificate of the fit."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
+    def _kernel(self, X: Matrix, weight: Array) -> Kernel:
+        """Return the kernel with numbers for parameters."""
+        given = self.kernel
+        if isinstance(given, Kernel):
+            return given.fitted(X, weight)
+        if callable(given):
+            return User(given)
+        named: dict[str, Callable[[], Kernel]] = {
+            "linear": Linear,
+            "poly": lambda: Polynomial(self.gamma, self.degree, self.coef0),
+            "rbf": lambda: Gaussian(self.gamma),
+            "sigmoid": lambda: Sigmoid(self.gamma, self.coef0),
+            "laplacian": lambda: Laplacian(self.gamma),
+            "cosine": Cosine,
+            "histogram_intersection": HistogramIntersection,
+            "precomputed": lambda: Precomputed(X),
+        }
+        return named[check_choice("kernel", given, _NAMES)]().fitted(X, weight)
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _posed(self, X: Matrix, cost: Array) -> tuple[Matrix, Kernel]:
+        """Return the samples as the kernel takes them, and the kernel."""
+        X, _ = view_rows(X)
+        kernel = self._kernel(X, cost / cost.max())
+        return (_positions(X) if self._precomputed else X), kernel
+
+    def _solve(
+        self,
+        X: Matrix,
+        kernel: Kernel,
+        loss: Loss,
+        tasks: list[tuple[NDArray[np.intp], Array, Array]],
+    ) -> list[Solution]:
+        """Solve a problem for each (rows, targets, costs), in threads."""
+        begin, stopping = time.perf_counter(), self._stopping()
+        intercept = Intercept.FREE if self.fit_intercept else Intercept.NONE
+        with interruptible() as interrupt:
+            progress = Progress(self, X, len(tasks), interrupt)
+            progress.begin()
+
+            def solve(task: int) -> Solution:
+                rows, target, cost = tasks[task]
+                problem = Problem(_rows_of(X, rows), target, cost)
+                objective = Objective(problem, loss, intercept, kernel=kernel)
+                with progress.reporting(task) as report:
+                    monitor = Monitor(objective, stopping, interrupt, report, begin)
+                    return SMO(cache_size=self.cache_size).solve(objective, monitor, Start())
+
+            jobs = effective_n_jobs(getattr(self, "n_jobs", None))
+            solutions = in_threads(solve, range(len(tasks)), jobs)
+        self.solutions_ = tuple(solutions)
+        self._progress = progress
+        return solutions
+
+    def _finish(self, X: Matrix, coef: Array, support: NDArray[np.int32], kernel: Kernel) -> None:
+        """Keep what prediction needs; coef has a column for each row of X."""
+        self.support_ = support
+        self.support_vectors_ = X[:0] if self._precomputed else X[support]
+        self.dual_coef_ = coef[:, support]
+        self.intercept_ = np.array([solution.b for solution in self.solutions_])
+        self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_], dtype=np.int32)
+        self.shape_fit_ = (X.shape[0], X.shape[0]) if self._precomputed else X.shape
+        self._fitted_kernel = kernel
+        self.__dict__.pop("_progress").end()
+        self._warn_if_unproven(X)
+
+    def _values(self, X: Any, coef: Array) -> Array:
+        """Σ c_j k(x_j, x) for every row x of X and every row c of coef."""
+        check_is_fitted(self)
+        X, _ = view_rows(self._check_rows(X, reset=False))
+        if self._precomputed:
+            return np.asarray(X[:, self.support_] @ coef.T)
+        return KernelSamples(self._fitted_kernel, self.support_vectors_).predict(X, coef)
+
+    def _linear_weights(self, coef: Array) -> Array:
+        check_is_fitted(self)
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available with kernel='linear'.")
+        product = coef @ self.support_vectors_
+        return np.asarray(product.toarray() if sparse.issparse(product) else product)
+
+
+class SVC(ClassifierMixin, KernelModel):
+    """Kernel support vector classifier that proves its answer.
+
+    Minimises ½‖w‖² + Σ C_i max(0, 1 − y_i f(x_i)) over f(x) = <w, φ(x)> + b, where the kernel is
+    <φ(x), φ(z)>. More than two classes are solved one against one, as LIBSVM does; parameters and
+    fitted attributes are those of `sklearn.svm.SVC`, with two differences: `tol` is the relative
+    duality gap to prove, and `cache_size` is half of the free memory unless given.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the losses against ½‖w‖².
+    kernel : str, Kernel or callable, default="rbf"
+        "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "histogram_intersection",
+        "precomputed", a Kernel of `maxmargin.kernels`, or any function of two blocks of samples.
+    degree : int, default=3
+        Of "poly".
+    gamma : float or {"scale", "auto", "median"}, default="scale"
+        1/(d var X), 1/d, or 1 over the median squared distance.
+    coef0 : float, default=0.0
+        Of "poly" and "sigmoid".
+    fit_intercept : bool, default=True
+        Whether f has an intercept; it is not penalised.
+    tol : float, default=1e-3
+        Relative duality gap to prove.
+    cache_size : float or None, default=None
+        Megabytes for kernel rows.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of C by class.
+    max_iter : int or None, default=None
+        Most working sets.
+    max_time : float or None, default=None
+        Most seconds, for all pairs of classes together.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        One column for each class, or for each pair of classes.
+    break_ties : bool, default=False
+        Whether `predict` breaks ties of votes by the decision values.
+    n_jobs : int or None, default=None
+        Threads over the pairs of classes.
+    random_state : int, RandomState or None, default=None
+        Not used: the fit is deterministic.
+    verbose : int, default=0
+        Whether to report each look at the gap on standard error.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, classes_
+        As in `sklearn.svm.SVC`.
+    certificate_, solutions_, history_
+        The proof, each pair's solution, the looks at the gap.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import SVC
+    >>> model = SVC().fit(*load_iris(return_X_y=True))
+    >>> model.certificate_.relative_gap < 1e-3
+    True
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        cache_size: float | None = None,
+        class_weight: dict[Any, float] | str | None = None,
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
+        """Fit to the rows of X with labels y; `sample_weight` multiplies C."""
+        X, y = self._check_rows(X, y)
+        check_classification_targets(y)
+        check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
+        check_random_state(self.random_state)
+        weighted = sample_costs(X, self.C, None, sample_weight)
+        self.classes_ = np.unique(y)
+        cost = class_costs(weighted, self.class_weight, self.classes_, y)
+        check_several_classes(y, cost)
+        X, kernel = self._posed(X, weighted)
+        members = [np.flatnonzero(y == label) for label in self.classes_]
+        pairs = list(itertools.combinations(members, 2))
+        tasks = []
+        for first, second in pairs:
+            rows = np.concatenate([first, second])
+            tasks.append((rows, np.repeat([1.0, -1.0], [len(first), len(second)]), cost[rows]))
+        solutions = self._solve(X, kernel, HINGE, tasks)
+        self._store(X, members, solutions, kernel)
+        return self
+
+    def _store(
+        self,
+        X: Matrix,
+        members: list[NDArray[np.intp]],
+        solutions: list[Solution],
+        kernel: Kernel,
+    ) -> None:
+        """Lay the pairs' coefficients out as LIBSVM does: a row for each rival class."""
+        coef = np.zeros((len(members) - 1, X.shape[0]))
+        pairs = itertools.combinations(range(len(members)), 2)
+        for (first, second), solution in zip(pairs, solutions, strict=True):
+            split = len(members[first])
+            coef[second - 1, members[first]] = solution.beta[:split]
+            coef[first, members[second]] = solution.beta[split:]
+        used = np.asarray(coef.any(axis=0))
+        support = np.concatenate([rows[used[rows]] for rows in members]).astype(np.int32)
+        self.n_support_ = np.array([used[rows].sum() for rows in members], dtype=np.int32)
+        self._finish(X, coef, support, kernel)
+        if len(members) == 2:  # scikit-learn's sign: positive for the second class
+            self.dual_coef_, self.intercept_ = -self.dual_coef_, -self.intercept_
+
+    @property
+    def coef_(self) -> Array:
+        """The weights of a linear kernel, one row for each pair of classes."""
+        return self._linear_weights(self._pair_coef())
+
+    def _pair_coef(self) -> Array:
+        """Coefficients of all support vectors, one row for each pair of classes."""
+        if len(self.classes_) == 2:
+            return np.asarray(self.dual_coef_)
+        ends = np.cumsum(self.n_support_)
+        begins = ends - self.n_support_
+        pairs = list(itertools.combinations(range(len(self.classes_)), 2))
+        coef = np.zeros((len(pairs), len(self.support_)))
+        for row, (first, second) in zip(coef, pairs, strict=True):
+            one, two = slice(begins[first], ends[first]), slice(begins[second], ends[second])
+            row[one], row[two] = self.dual_coef_[second - 1, one], self.dual_coef_[first, two]
+        return coef
+
+    def _pair_values(self, X: Any) -> Array:
+        """Return f of every row and every pair of classes."""
+        check_is_fitted(self)
+        return np.asarray(self._values(X, self._pair_coef()) + self.intercept_)
+
+    def decision_function(self, X: Any) -> Array:
+        """f(x) for two classes, else one column for each class or pair."""
+        values = self._pair_values(X)
+        if len(self.classes_) == 2:
+            return np.asarray(values[:, 0])
+        if self.decision_function_shape == "ovo":
+            return values
+        return _by_class(values, len(self.classes_))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label with the most votes of the pairs."""
+        values = self._pair_values(X)
+        if len(self.classes_) == 2:
+            return np.asarray(self.classes_[(values[:, 0] > 0.0).astype(int)])
+        scores = _by_class(values, len(self.classes_))
+        votes = scores if self.break_ties else np.rint(scores)
+        return np.asarray(self.classes_[votes.argmax(axis=1)])
+
+
+class SVR(RegressorMixin, KernelModel):
+    """Kernel support vector regression that proves its answer.
+
+    Minimises ½‖w‖² + Σ C_i max(0, |y_i − f(x_i)| − ε). Parameters and fitted attributes are those
+    of `sklearn.svm.SVR`, with the differences named at `SVC`.
+
+    Parameters
+    ----------
+    C, kernel, degree, gamma, coef0, fit_intercept, tol, cache_size, max_iter, max_time, verbose
+        As in `SVC`.
+    epsilon : float, default=0.1
+        Errors up to this size cost nothing.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_
+        As in `sklearn.svm.SVR`.
+    certificate_, solution_, history_
+        The proof, the solution, the looks at the gap.
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        cache_size: float | None = None,
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.C = C
+        self.epsilon = epsilon
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.cache_size = cache_size
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
+        """Fit to the rows of X with targets y; `sample_weight` multiplies C."""
+        X, y = self._check_rows(X, y, y_numeric=True)
+        loss = regression_loss("epsilon_insensitive", check_tube(self.epsilon))
+        cost = sample_costs(X, self.C, None, sample_weight)
+        X, kernel = self._posed(X, cost)
+        target = np.ascontiguousarray(y, dtype=np.float64)
+        rows = np.arange(X.shape[0])
+        (solution,) = self._solve(X, kernel, loss, [(rows, target, cost)])
+        support = np.flatnonzero(solution.beta).astype(np.int32)
+        self.n_support_ = np.array([len(support)], dtype=np.int32)
+        self._finish(X, solution.beta[np.newaxis], support, kernel)
+        return self
+
+    @property
+    def coef_(self) -> Array:
+        """The weights of a linear kernel."""
+        return self._linear_weights(self.dual_coef_)
+
+    def predict(self, X: Any) -> Array:
+        """f(x) of each row."""
+        check_is_fitted(self)
+        return np.asarray(self._values(X, self.dual_coef_)[:, 0] + self.intercept_[0])
+
+
+def _by_class(values: Array, n_classes: int) -> Array:
+    """Votes for each class, plus its summed values squeezed below a third of a vote.
+
+    With two candidates in a tie the one of larger values is ahead, and nothing but a tie is decided
+    by them.
+    """
+    votes, sums = np.zeros((2, len(values), n_classes))
+    pairs = itertools.combinations(range(n_classes), 2)
+    for column, (first, second) in zip(values.T, pairs, strict=True):
+        wins = column > 0.0
+        votes[:, first] += wins
+        votes[:, second] += ~wins
+        sums[:, first] += column
+        sums[:, second] -= column
+    return np.asarray(votes + sums / (3.0 * (np.abs(sums) + 1.0)))
+
+
+def _positions(K: Matrix) -> Array:
+    """Return the samples of a kernel matrix: their positions."""
+    if sparse.issparse(K):
+        raise TypeError("kernel='precomputed' needs a dense kernel matrix: use X.toarray().")
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"kernel='precomputed' needs a square matrix of kernel values, X has shape {K.shape}."
+        )
+    return np.arange(K.shape[0], dtype=np.float64)[:, np.newaxis]
+
+
+def _rows_of(X: Matrix, rows: NDArray[np.intp]) -> Matrix:
+    """Return those rows; X itself if they are all of it, in order."""
+    if len(rows) == X.shape[0] and np.array_equal(rows, np.arange(len(rows))):
+        return X
+    return X[rows]

@@ -1,0 +1,410 @@
+"""Kernels: functions k(x, z) that are inner products in some feature space.
+
+A kernel is called with two blocks of samples and returns the matrix of its values; that is all a
+solver, a prediction or the certificate needs. The common ones are functions of ⟨x, z⟩, ‖x‖² and
+‖z‖², which the core computes in tiles (`formula`). Sums, products and positive multiples of kernels
+are kernels.
+"""
+
+from __future__ import annotations
+
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics import pairwise
+
+import maxmargin._core as _core
+from maxmargin.validation import Array, Matrix, check_count, check_positive
+
+#: Samples whose pairwise distances the median rule looks at.
+_MEDIAN_SAMPLES = 1000
+
+
+class Kernel(ABC):
+    """A kernel with its parameters.
+
+    `mercer` tells whether it is positive semidefinite whatever the samples; None: nobody knows.
+    """
+
+    mercer: bool | None = True
+
+    @abstractmethod
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        """k(a, b) for every row a of A and b of B, in float64."""
+
+    def diagonal(self, A: Matrix) -> Array:
+        """k(a, a) for every row a of A."""
+        blocks = [A[begin : begin + 16] for begin in range(0, A.shape[0], 16)]
+        return np.concatenate([np.diag(self(block, block)) for block in blocks])
+
+    def formula(self) -> _core.KernelFormula | None:
+        """Return what the core computes the same by; None if it cannot."""
+        return None
+
+    def fitted(self, X: Matrix, weight: Array | None = None) -> Kernel:
+        """Return the kernel with every parameter a number: rules such as "scale" look at X.
+
+        A weight counts like a repetition of the row.
+        """
+        del X, weight
+        return self
+
+    def __add__(self, other: Kernel) -> Kernel:
+        return Sum(self, other)
+
+    def __mul__(self, other: Kernel | float) -> Kernel:
+        return Product(self, other) if isinstance(other, Kernel) else Scaled(float(other), self)
+
+    __rmul__ = __mul__
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """⟨x, z⟩."""
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        return dots(A, B)
+
+    def diagonal(self, A: Matrix) -> Array:
+        return squares(A)
+
+    def formula(self) -> _core.KernelFormula:
+        return _core.KernelFormula(_core.KernelKind.linear, 1.0, 0.0, 1)
+
+
+@dataclass(frozen=True)
+class _WithGamma(Kernel):
+    """A kernel whose γ may be a rule: "scale" 1/(d var X), "auto" 1/d, "median" 1/median‖x−z‖²."""
+
+    gamma: float | str = "scale"
+
+    def __post_init__(self) -> None:
+        if self.gamma not in ("scale", "auto", "median"):
+            check_positive("gamma", self.gamma, advice='Or "scale", "auto" or "median".')
+
+    def fitted(self, X: Matrix, weight: Array | None = None) -> Kernel:
+        return replace(self, gamma=gamma_of(self.gamma, X, weight))
+
+    @property
+    def _gamma(self) -> float:
+        if isinstance(self.gamma, str):
+            raise ValueError(f"gamma={self.gamma!r} is a rule: call kernel.fitted(X) first.")
+        return float(self.gamma)
+
+
+@dataclass(frozen=True)
+class Polynomial(_WithGamma):
+    """(γ⟨x, z⟩ + coef0)^degree; a kernel where coef0 ≥ 0."""
+
+    degree: int = 3
+    coef0: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("degree", self.degree, advice="3 is usual.")
+        if not isinstance(self.coef0, numbers.Real) or not np.isfinite(self.coef0):
+            raise ValueError(f"coef0 must be a finite number, got {self.coef0!r}.")
+
+    @property
+    def mercer(self) -> bool:  # type: ignore[override]
+        """Whether the powers of ⟨x, z⟩ all have coefficients of at least 0."""
+        return self.coef0 >= 0.0
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        return np.asarray((self._gamma * dots(A, B) + self.coef0) ** self.degree)
+
+    def diagonal(self, A: Matrix) -> Array:
+        return np.asarray((self._gamma * squares(A) + self.coef0) ** self.degree)
+
+    def formula(self) -> _core.KernelFormula:
+        kind = _core.KernelKind.polynomial
+        return _core.KernelFormula(kind, self._gamma, self.coef0, self.degree)
+
+
+@dataclass(frozen=True)
+class Gaussian(_WithGamma):
+    """exp(−γ‖x − z‖²); γ = 1/(2σ²)."""
+
+    @classmethod
+    def of_width(cls, sigma: float) -> Gaussian:
+        """Return the Gaussian of standard deviation σ."""
+        return cls(0.5 / check_positive("sigma", sigma, advice="γ = 1/(2σ²).") ** 2)
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        return np.asarray(np.exp(-self._gamma * squared_distances(A, B)))
+
+    def diagonal(self, A: Matrix) -> Array:
+        return np.ones(A.shape[0])
+
+    def formula(self) -> _core.KernelFormula:
+        return _core.KernelFormula(_core.KernelKind.gaussian, self._gamma, 0.0, 1)
+
+
+@dataclass(frozen=True)
+class Laplacian(_WithGamma):
+    """exp(−γ‖x − z‖₁)."""
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        return np.asarray(pairwise.laplacian_kernel(A, B, gamma=self._gamma), dtype=np.float64)
+
+    def diagonal(self, A: Matrix) -> Array:
+        return np.ones(A.shape[0])
+
+
+@dataclass(frozen=True)
+class Sigmoid(_WithGamma):
+    """tanh(γ⟨x, z⟩ + coef0): not positive semidefinite, so an optimum need not be global."""
+
+    coef0: float = 0.0
+    mercer = False
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        return np.asarray(np.tanh(self._gamma * dots(A, B) + self.coef0))
+
+    def diagonal(self, A: Matrix) -> Array:
+        return np.asarray(np.tanh(self._gamma * squares(A) + self.coef0))
+
+    def formula(self) -> _core.KernelFormula:
+        return _core.KernelFormula(_core.KernelKind.sigmoid, self._gamma, self.coef0, 1)
+
+
+@dataclass(frozen=True)
+class Cosine(Kernel):
+    """⟨x, z⟩ / (‖x‖ ‖z‖), 0 where one of them is 0."""
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        product = np.sqrt(np.multiply.outer(squares(A), squares(B)))
+        return np.divide(dots(A, B), product, out=np.zeros_like(product), where=product > 0.0)
+
+    def diagonal(self, A: Matrix) -> Array:
+        return (squares(A) > 0.0).astype(np.float64)
+
+    def formula(self) -> _core.KernelFormula:
+        return _core.KernelFormula(_core.KernelKind.cosine, 1.0, 0.0, 1)
+
+
+@dataclass(frozen=True)
+class ChiSquared(Kernel):
+    """exp(−γ Σ (x_j − z_j)² / (x_j + z_j)), for histograms."""
+
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive("gamma", self.gamma, advice="1.0 is usual.")
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        A, B = _histograms(A, "chi²"), _histograms(B, "chi²")
+        return np.asarray(pairwise.chi2_kernel(A, B, gamma=self.gamma), dtype=np.float64)
+
+    def diagonal(self, A: Matrix) -> Array:
+        return np.ones(A.shape[0])
+
+
+@dataclass(frozen=True)
+class HistogramIntersection(Kernel):
+    """Σ min(x_j, z_j), for histograms."""
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        A, B = _histograms(A, "histogram intersection"), _histograms(B, "histogram intersection")
+        total = np.zeros((A.shape[0], B.shape[0]))
+        for a, b in zip(A.T, B.T, strict=True):
+            total += np.minimum.outer(a, b)
+        return total
+
+    def diagonal(self, A: Matrix) -> Array:
+        return np.asarray(_histograms(A, "histogram intersection").sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Precomputed(Kernel):
+    """A matrix of values; a sample is its position, as a block of one column."""
+
+    matrix: Matrix
+    mercer = None
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        rows, columns = A[:, 0].astype(np.intp), B[:, 0].astype(np.intp)
+        return np.asarray(self.matrix[rows][:, columns], dtype=np.float64)
+
+    def diagonal(self, A: Matrix) -> Array:
+        rows = A[:, 0].astype(np.intp)
+        return np.asarray(self.matrix[rows, rows], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class User(Kernel):
+    """Any function of two blocks of samples that returns the matrix of values."""
+
+    function: Callable[[Any, Any], Any]
+    mercer = None
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        values = np.asarray(self.function(A, B), dtype=np.float64)
+        if values.shape != (A.shape[0], B.shape[0]):
+            raise ValueError(
+                f"The kernel returned an array of shape {values.shape} for blocks of {A.shape[0]}"
+                f" and {B.shape[0]} samples; it must be ({A.shape[0]}, {B.shape[0]})."
+            )
+        if not np.isfinite(values).all():
+            raise ValueError("The kernel returned NaN or infinity.")
+        return values
+
+
+@dataclass(frozen=True)
+class Sum(Kernel):
+    """k₁ + k₂."""
+
+    first: Kernel
+    second: Kernel
+
+    @property
+    def mercer(self) -> bool | None:  # type: ignore[override]
+        """Certain if both are."""
+        return True if self.first.mercer and self.second.mercer else None
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        return self.first(A, B) + self.second(A, B)
+
+    def diagonal(self, A: Matrix) -> Array:
+        return self.first.diagonal(A) + self.second.diagonal(A)
+
+    def fitted(self, X: Matrix, weight: Array | None = None) -> Kernel:
+        return Sum(self.first.fitted(X, weight), self.second.fitted(X, weight))
+
+
+@dataclass(frozen=True)
+class Product(Kernel):
+    """k₁ k₂."""
+
+    first: Kernel
+    second: Kernel
+
+    @property
+    def mercer(self) -> bool | None:  # type: ignore[override]
+        """Certain if both are (Schur's product theorem)."""
+        return True if self.first.mercer and self.second.mercer else None
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        return self.first(A, B) * self.second(A, B)
+
+    def diagonal(self, A: Matrix) -> Array:
+        return self.first.diagonal(A) * self.second.diagonal(A)
+
+    def fitted(self, X: Matrix, weight: Array | None = None) -> Kernel:
+        return Product(self.first.fitted(X, weight), self.second.fitted(X, weight))
+
+
+@dataclass(frozen=True)
+class Scaled(Kernel):
+    """factor × k."""
+
+    factor: float
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        check_positive("factor", self.factor, advice="A negative multiple is not a kernel.")
+
+    @property
+    def mercer(self) -> bool | None:  # type: ignore[override]
+        """As certain as of the kernel itself."""
+        return self.kernel.mercer
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        return self.factor * self.kernel(A, B)
+
+    def diagonal(self, A: Matrix) -> Array:
+        return self.factor * self.kernel.diagonal(A)
+
+    def fitted(self, X: Matrix, weight: Array | None = None) -> Kernel:
+        return Scaled(self.factor, self.kernel.fitted(X, weight))
+
+
+def dots(A: Matrix, B: Matrix) -> Array:
+    """Return ⟨a, b⟩ of every pair, in float64."""
+    product = _double(A) @ _double(B).T
+    return np.asarray(product.toarray() if sparse.issparse(product) else product)
+
+
+def squares(A: Matrix) -> Array:
+    """‖a‖² of every row, in float64."""
+    if sparse.issparse(A):
+        return np.asarray(_double(A).power(2).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", A, A, dtype=np.float64))
+
+
+def squared_distances(A: Matrix, B: Matrix) -> Array:
+    """Return ‖a − b‖² of every pair, at least 0."""
+    distances = squares(A)[:, None] + squares(B)[None, :] - 2.0 * dots(A, B)
+    return np.maximum(distances, 0.0, out=distances)
+
+
+def gamma_of(gamma: float | str, X: Matrix, weight: Array | None = None) -> float:
+    """Return the number that a rule means for these samples; a weight counts like a repetition."""
+    if not isinstance(gamma, str):
+        return float(gamma)
+    if gamma == "auto":
+        return 1.0 / int(X.shape[1])
+    weight = np.ones(X.shape[0]) if weight is None else weight
+    if gamma == "scale":
+        total = float(weight.sum()) * X.shape[1]
+        mean = float((weight @ X).sum()) / total
+        variance = float(weight @ squares(X)) / total - mean**2
+        return 1.0 / (X.shape[1] * variance) if variance > 1e-12 * mean**2 else 1.0
+    rows = np.flatnonzero(weight)
+    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), _MEDIAN_SAMPLES)).astype(int)]
+    distances = squared_distances(X[rows], X[rows])[np.triu_indices(len(rows), 1)]
+    median = float(np.median(distances)) if len(distances) else 0.0
+    return 1.0 / median if median > 0.0 else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class MercerReport:
+    """What `mercer_check` found.
+
+    `smallest` is the least eigenvalue of the Gram matrix on the sample, `witness` a unit vector v
+    with v'Kv = smallest where that is negative beyond rounding, None otherwise.
+    """
+
+    smallest: float
+    largest: float
+    n_samples: int
+    witness: Array | None
+
+    @property
+    def passed(self) -> bool:
+        """Whether no negative direction was found; on other samples there may be one."""
+        return self.witness is None
+
+
+def mercer_check(kernel: Kernel | Callable[[Any, Any], Any], X: Matrix, n_samples: int = 500,
+                 random_state: int = 0) -> MercerReport:  # fmt: skip
+    """Look for a negative eigenvalue of the Gram matrix on a sample of the rows."""
+    kernel = kernel if isinstance(kernel, Kernel) else User(kernel)
+    kernel = kernel.fitted(X)
+    rows = np.random.default_rng(random_state).permutation(X.shape[0])[:n_samples]
+    K = kernel(X[rows], X[rows])
+    skewness = float(np.abs(K - K.T).max(initial=0.0))
+    if skewness > 1e-8 * max(1.0, float(np.abs(K).max(initial=0.0))):
+        raise ValueError(
+            f"The kernel is not symmetric: k(x, z) and k(z, x) differ by {skewness:g}."
+        )
+    values, vectors = np.linalg.eigh(0.5 * (K + K.T))
+    negative = values[0] < -1e-10 * max(abs(values[-1]), 1e-300) * len(rows)
+    witness = vectors[:, 0] if negative else None
+    return MercerReport(float(values[0]), float(values[-1]), len(rows), witness)
+
+
+def _double(A: Matrix) -> Matrix:
+    return A.astype(np.float64, copy=False)
+
+
+def _histograms(A: Matrix, name: str) -> Array:
+    counts: Array = np.asarray(A.toarray() if sparse.issparse(A) else A, dtype=np.float64)
+    if (counts < 0.0).any():
+        raise ValueError(f"The {name} kernel is for histograms: X must not have negative values.")
+    return counts

@@ -1,0 +1,220 @@
+"""Sequential minimal optimisation for kernel machines: `core/smo.hpp` makes the steps."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import cython_blas
+
+import maxmargin._core as _core
+from maxmargin.certificate import Status
+from maxmargin.kernels import Gaussian, Kernel
+from maxmargin.objective import Intercept, Objective
+from maxmargin.solution import Solution
+from maxmargin.solvers.base import Monitor, Start
+from maxmargin.validation import Array, Matrix, check_count, check_positive
+
+_SGEMM = cython_blas.__pyx_capi__["sgemm"]
+
+#: Between looks at a gap that is not promising.
+_STEPS_PER_LOOK = 1000
+
+#: Restarts from residuals in float64, once float32 has nothing left to gain: as in iterative
+#: refinement, each is good for some six digits.
+_CORRECTIONS = 3
+
+#: Free support vectors for which a linear system costs next to nothing.
+_FEW_FREE = 300
+
+#: Kernel values whose computation in float64 is not felt.
+_EXACT_VALUES = 2**23
+
+
+@dataclass(frozen=True)
+class SMO:
+    """Two-level sequential minimal optimisation.
+
+    Pairs of dual variables are optimised inside a working set whose kernel block fits the cache;
+    kernel rows are computed in float32 tiles when they are first needed, and kept.
+
+    Parameters
+    ----------
+    working_set : int
+        Samples whose kernel values among each other are at hand at a time.
+    cache_size : float or None
+        Megabytes for kernel rows; None: half of the memory that is free.
+    """
+
+    working_set: int = 512
+    cache_size: float | None = None
+
+    name = "smo"
+
+    def __post_init__(self) -> None:
+        check_count("working_set", self.working_set - 1, advice="512 is usual, 2 the least.")
+        if self.cache_size is not None:
+            check_positive("cache_size", self.cache_size, advice="It is in megabytes.")
+
+    def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
+        """Make outer steps; when the gap looks small enough, ask for the proof."""
+        _require(objective)
+        problem, n = objective.problem, objective.problem.n_samples
+        rows = KernelSamples(objective.kernel, problem.X).rows()
+        target = objective.loss.target_scale * problem.y
+        smo = _core.Smo(
+            rows,
+            target,
+            objective.box.lower,
+            objective.box.upper,
+            np.zeros(n, dtype=np.uint8),
+            objective.loss.epsilon,
+            objective.intercept is Intercept.FREE,
+            self.working_set,
+            self._capacity(n),
+        )
+        if start.beta is not None:
+            smo.start(objective.feasible(start.beta), monitor.stopped)
+        steps, tol, corrections = 0, monitor.tol, _CORRECTIONS  # a start is looked at first
+        if start.beta is None:
+            steps = monitor.iterations_left(0, _STEPS_PER_LOOK)
+        while True:
+            before = smo.outer_steps
+            smo.run(tol, steps, monitor.stopped)
+            if smo.outer_steps < before + steps:  # it looked small enough
+                tol *= 0.5
+            beta = smo.beta
+            exact = n * np.count_nonzero(beta) <= _EXACT_VALUES
+            z = objective.kernel_values(beta) if exact else target - smo.fresh_residual(_never)
+            status = monitor.judge_expansion(beta, z, smo.outer_steps)
+            if status is Status.OPTIMAL and exact:
+                _polish(objective, monitor, beta, z)
+            if status is not Status.RUNNING:
+                break
+            if smo.stuck:
+                if not exact or corrections == 0:
+                    status = Status.STALLED
+                    break
+                corrections -= 1
+            smo.correct(target - z)
+            steps = monitor.iterations_left(smo.outer_steps, _STEPS_PER_LOOK)
+        return monitor.finish(
+            self.name, status, violation=smo.violation, steps=smo.steps, rows=smo.rows_computed
+        )
+
+    def _capacity(self, n: int) -> int:
+        """Rows that the cache may hold: at least a working set."""
+        given = self.cache_size
+        size = 1e6 * given if given is not None else 0.5 * free_memory()
+        return int(min(n, max(self.working_set, size // (4 * n))))
+
+
+class KernelSamples:
+    """Samples as the core's kernel tiles read them: float32, and centred for the Gaussian.
+
+    Centring changes no distance, and saves the small ones from cancellation.
+    """
+
+    def __init__(self, kernel: Kernel | None, X: Matrix) -> None:
+        assert kernel is not None
+        self.kernel, self.X, self.formula = kernel, X, kernel.formula()
+        self.centre: Array | None = None
+        if isinstance(kernel, Gaussian) and not sparse.issparse(X):
+            self.centre = X.mean(axis=0, dtype=np.float64)
+
+    def prepared(self, X: Matrix) -> tuple[Matrix, Array]:
+        """Return the samples in float32 and their squared norms."""
+        if sparse.issparse(X):
+            X = X.astype(np.float32, copy=False)
+            square = np.asarray(X.power(2).sum(axis=1), dtype=np.float32).ravel()
+            return X, np.ascontiguousarray(square)
+        X = X if self.centre is None else X - self.centre
+        X = np.ascontiguousarray(X, dtype=np.float32)
+        return X, np.einsum("ij,ij->i", X, X, dtype=np.float64).astype(np.float32)
+
+    def rows(self) -> _core.KernelRows:
+        """Return the source of kernel rows."""
+        X = self.X
+        if self.formula is None:
+            return _core.KernelRows(self._block, X.shape[0])
+        samples, square = self.prepared(X)
+        if sparse.issparse(X):
+            return _core.KernelRows(
+                samples.data, samples.indices, samples.indptr, X.shape[1], square, self.formula
+            )
+        return _core.KernelRows(samples, square, self.formula, _SGEMM)
+
+    def _block(self, index: Array) -> Array:
+        return np.ascontiguousarray(self.kernel(self.X[index], self.X), dtype=np.float32)
+
+    def predict(self, X: Matrix, coef: Array) -> Array:
+        """Σ c_j k(x_j, x) of every row x of X and every row c of coef, in bounded memory.
+
+        In float64 where that is not felt, else in float32 tiles.
+        """
+        values = np.empty((X.shape[0], len(coef)))
+        tiled = self.formula is not None and not sparse.issparse(self.X) and not sparse.issparse(X)
+        if tiled and X.shape[0] * self.X.shape[0] > _EXACT_VALUES:
+            samples, square = self.prepared(X)
+            self.rows().predict(samples, square, np.ascontiguousarray(coef), values)
+            return values
+        step = max(1, 2**22 // max(1, self.X.shape[0]))
+        for begin in range(0, X.shape[0], step):
+            block = self.kernel(X[begin : begin + step], self.X)
+            values[begin : begin + step] = block @ coef.T
+        return values
+
+
+def _polish(objective: Objective, monitor: Monitor, beta: Array, z: Array) -> None:
+    """Solve for the free variables exactly, where there are few: KKT conditions as equations.
+
+    With the pieces of all samples as SMO left them, K_FF β_F + b = target_F ∓ ε − K_FB β_B and
+    Σ β = 0 are linear. If the solution stays in the box, it is the optimum itself.
+    """
+    box, loss = objective.box, objective.loss
+    free = np.flatnonzero((beta > box.lower) & (beta < box.upper) & (beta != 0.0))
+    if not 0 < len(free) <= _FEW_FREE:
+        return
+    balanced = objective.intercept is Intercept.FREE
+    assert objective.kernel is not None
+    X, size = objective.problem.X[free], len(free)
+    K = objective.kernel(X, X)
+    target = loss.target_scale * objective.problem.y[free] - loss.epsilon * np.sign(beta[free])
+    system = np.zeros((size + balanced, size + balanced))
+    system[:size, :size] = K
+    system[size:, :size] = system[:size, size:] = 1.0
+    rest = float(beta.sum() - beta[free].sum())
+    right = np.append(target - z[free] + K @ beta[free], [-rest] * balanced)
+    answer = np.linalg.lstsq(system, right, rcond=1e-13)[0][:size]
+    inside = (answer > box.lower[free]) & (answer < box.upper[free])
+    if not (inside & (np.sign(answer) == np.sign(beta[free]))).all():
+        return
+    polished = beta.copy()
+    polished[free] = answer
+    monitor.improve_expansion(polished, z + objective.kernel_values(polished - beta))
+
+
+def free_memory() -> float:
+    """Bytes that are free; a gigabyte where the system does not tell."""
+    try:
+        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return 1e9
+
+
+def _never() -> bool:
+    return False
+
+
+def _require(objective: Objective) -> None:
+    if objective.kernel is None:
+        raise ValueError("solver='smo' needs an objective with a kernel: kernel=Linear().")
+    if not objective.loss.bounded or not objective.loss.regularized:
+        raise ValueError(
+            f"solver='smo' is for the hinge and epsilon-insensitive losses, not for"
+            f" {objective.loss.name!r}."
+        )
+    if objective.intercept is Intercept.PENALIZED:
+        raise ValueError("solver='smo' has a free intercept or none, not a penalised one.")

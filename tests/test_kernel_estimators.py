@@ -1,0 +1,225 @@
+"""SVC and SVR: scikit-learn's names, LIBSVM's answers, and a proof."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.preprocessing import scale
+
+from maxmargin import SVC, SVR, Status
+from maxmargin.kernels import Gaussian, Linear
+from sklearn import svm
+
+
+def standardised(loader):
+    X, y = loader(return_X_y=True)
+    return scale(X), y
+
+
+CANCER, IRIS = standardised(load_breast_cancer), standardised(load_iris)
+DIABETES = standardised(load_diabetes)
+DIGITS = (load_digits().data[:600] / 16.0, load_digits().target[:600])
+DATA = pytest.mark.parametrize("data", [CANCER, IRIS, DIGITS], ids=["cancer", "iris", "digits"])
+
+
+@DATA
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+@pytest.mark.parametrize("shape", ["ovr", "ovo"])
+def test_answers_are_those_of_libsvm(data, kernel, shape):
+    X, y = data
+    settings = {"kernel": kernel, "decision_function_shape": shape, "gamma": 0.05}
+    ours = SVC(tol=1e-7, **settings).fit(X, y)
+    theirs = svm.SVC(tol=1e-7, **settings).fit(X, y)
+    np.testing.assert_allclose(
+        ours.decision_function(X), theirs.decision_function(X), atol=2e-3, rtol=1e-3
+    )
+    assert (ours.predict(X) == theirs.predict(X)).mean() > 0.998
+    assert ours.certificate_.relative_gap <= 1e-7
+
+
+@DATA
+def test_fitted_attributes_are_scikit_learns(data):
+    X, y = data
+    ours, theirs = (Model(tol=1e-6).fit(X, y) for Model in (SVC, svm.SVC))
+    for name in ("classes_", "n_support_", "support_"):
+        mine, other = getattr(ours, name), getattr(theirs, name)
+        assert mine.dtype == other.dtype
+        assert abs(len(mine) - len(other)) <= 0.02 * len(other) + 1
+    for name in ("dual_coef_", "intercept_", "support_vectors_"):
+        assert getattr(ours, name).ndim == getattr(theirs, name).ndim
+    assert ours.dual_coef_.shape[0] == theirs.dual_coef_.shape[0]
+    assert ours.shape_fit_ == theirs.shape_fit_
+    np.testing.assert_array_equal(ours.support_vectors_, X[ours.support_])
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=2e-3)
+    assert ours.n_support_.sum() == len(ours.support_)
+
+
+@DATA
+def test_the_weights_of_a_linear_kernel(data):
+    X, y = data
+    ours, theirs = (Model(kernel="linear", tol=1e-6).fit(X, y) for Model in (SVC, svm.SVC))
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=5e-3)
+    with pytest.raises(AttributeError, match="linear"):
+        _ = SVC().fit(X, y).coef_
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+def test_regression_answers_are_those_of_libsvm(kernel):
+    X, y = DIABETES[0], scale(DIABETES[1])
+    settings = {"kernel": kernel, "gamma": 0.05, "C": 2.0, "epsilon": 0.2}
+    ours = SVR(tol=1e-7, **settings).fit(X, y)
+    theirs = svm.SVR(tol=1e-7, **settings).fit(X, y)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=2e-3)
+    assert ours.certificate_.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("Model", [SVC, SVR])
+def test_storage_and_precision_give_the_same_model(Model):
+    X, y = CANCER if Model is SVC else DIABETES
+    dense = Model(tol=1e-6).fit(X, y)
+    for other in (sparse.csr_array(X), np.asfortranarray(X), X.astype(np.float32)):
+        model = Model(tol=1e-6, gamma=1 / (X.shape[1] * X.var())).fit(other, y)
+        values = model.decision_function(other) if Model is SVC else model.predict(other)
+        expected = dense.decision_function(X) if Model is SVC else dense.predict(X)
+        np.testing.assert_allclose(values, expected, rtol=1e-3, atol=2e-3 * np.abs(expected).max())
+
+
+@DATA
+def test_precomputed_kernels_and_functions_give_the_same_model(data):
+    X, y = data
+    K = rbf_kernel(X, gamma=0.05)
+    named = SVC(gamma=0.05, tol=1e-6).fit(X, y)
+    given = SVC(kernel="precomputed", tol=1e-6).fit(K, y)
+    called = SVC(kernel=lambda A, B: rbf_kernel(A, B, gamma=0.05), tol=1e-6).fit(X, y)
+    typed = SVC(kernel=Gaussian(0.05), tol=1e-6).fit(X, y)
+    expected = named.decision_function(X)
+    np.testing.assert_allclose(given.decision_function(K), expected, atol=1e-3)
+    np.testing.assert_allclose(called.decision_function(X), expected, atol=1e-3)
+    np.testing.assert_allclose(typed.decision_function(X), expected, atol=1e-3)
+    np.testing.assert_array_equal(given.predict(K), named.predict(X))
+
+
+def test_sums_of_kernels_can_be_used():
+    X, y = CANCER
+    model = SVC(kernel=0.5 * Linear() + Gaussian("scale")).fit(X, y)
+    assert model.score(X, y) > 0.97
+    assert model.certificate_.status is Status.OPTIMAL
+
+
+def test_weights_are_repetitions():
+    X, y = CANCER
+    weight = np.arange(len(y)) % 3
+    weighted = SVC(tol=1e-7, gamma=0.05).fit(X, y, sample_weight=weight)
+    repeated = SVC(tol=1e-7, gamma=0.05).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(
+        weighted.decision_function(X), repeated.decision_function(X), atol=1e-3
+    )
+
+
+def test_class_weights_move_the_boundary():
+    X, y = CANCER
+    plain, heavy = (SVC(class_weight=w).fit(X, y) for w in (None, {0: 100.0}))
+    assert (heavy.predict(X) == 0).sum() > (plain.predict(X) == 0).sum()
+    assert SVC(class_weight="balanced").fit(X, y).score(X, y) > 0.95
+
+
+def test_without_an_intercept():
+    X, y = CANCER
+    model = SVC(fit_intercept=False).fit(X, y)
+    assert model.certificate_.status is Status.OPTIMAL
+    np.testing.assert_array_equal(model.intercept_, 0.0)
+
+
+def test_ties_are_broken_by_values():
+    X, y = IRIS
+    model = SVC(break_ties=True).fit(X, y)
+    np.testing.assert_array_equal(
+        model.predict(X), model.classes_[model.decision_function(X).argmax(axis=1)]
+    )
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_threads_give_the_same_bits(n_jobs):
+    X, y = DIGITS
+    first, again = (SVC(n_jobs=j).fit(X, y) for j in (1, n_jobs))
+    np.testing.assert_array_equal(first.dual_coef_, again.dual_coef_)
+
+
+@pytest.mark.parametrize("Model", [SVC, SVR])
+def test_limits_leave_a_usable_model_and_warn(Model):
+    X, y = CANCER
+    model = Model(max_iter=1, tol=1e-10)
+    with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
+        model.fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    slow = Model(max_time=1e-9, tol=1e-10)
+    with pytest.warns(ConvergenceWarning, match="Raise max_time"):
+        slow.fit(X, y)
+
+
+def test_scikit_learns_tools_work():
+    X, y = IRIS
+    assert cross_val_score(SVC(), X, y).mean() > 0.94
+    search = GridSearchCV(SVC(), {"C": [0.1, 1.0], "kernel": ["rbf", "linear"]}).fit(X, y)
+    assert search.best_score_ > 0.94
+    K = rbf_kernel(X)
+    assert cross_val_score(SVC(kernel="precomputed"), K, y).mean() > 0.94
+
+
+def test_models_can_be_cloned_and_pickled():
+    X, y = IRIS
+    model = SVC(C=3.0, kernel=Gaussian(0.2)).fit(X, y)
+    assert clone(model).get_params() == model.get_params()
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"C": 0.0}, "C must"),
+        ({"C": -1.0}, "C must"),
+        ({"kernel": "round"}, "kernel"),
+        ({"gamma": -1.0}, "gamma"),
+        ({"degree": 0, "kernel": "poly"}, "degree"),
+        ({"tol": 0.0}, "tol"),
+        ({"cache_size": -1.0}, "cache_size"),
+        ({"decision_function_shape": "all"}, "decision_function_shape"),
+        ({"kernel": lambda A, B: A @ B.T[:, :3]}, "shape"),
+        ({"kernel": lambda A, B: np.full((len(A), len(B)), np.nan)}, "NaN"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "-".join(value),
+)
+def test_wrong_settings_are_named(settings, message):
+    with pytest.raises(ValueError, match=message):
+        SVC(**settings).fit(*IRIS)
+
+
+def test_a_kernel_matrix_must_be_square_and_dense():
+    X, y = IRIS
+    with pytest.raises(ValueError, match="square"):
+        SVC(kernel="precomputed").fit(X, y)
+    with pytest.raises(TypeError, match="dense"):
+        SVC(kernel="precomputed").fit(sparse.csr_array(rbf_kernel(X)), y)
+
+
+@pytest.mark.parametrize("epsilon", [-0.1, np.nan, "wide"])
+def test_a_wrong_tube_is_named(epsilon):
+    with pytest.raises(ValueError, match="epsilon"):
+        SVR(epsilon=epsilon).fit(*DIABETES)
+
+
+def test_one_class_is_refused():
+    with pytest.raises(ValueError, match="one class"):
+        SVC().fit(IRIS[0][:10], np.zeros(10))
+
+
+def test_one_row_of_each_class_suffices():
+    model = SVC().fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
+    np.testing.assert_array_equal(model.predict([[0.0, 1.0], [1.0, 0.0]]), ["a", "b"])
