@@ -20,8 +20,31 @@ using Groups = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::de
 struct BoundSource {
   RowSource rows;
   Size n_samples;
-  std::shared_ptr<DenseKernel> dense;  // where it can also predict
+  std::shared_ptr<DenseKernel> dense = nullptr;  // where it can also predict
+  int n_threads = 1;
 };
+
+constexpr Size kRows = 96;  // predicted together
+
+// out[r][c] = sum over the samples j of coef[c][j] k(row r, sample j).
+void predict_rows(const DenseKernel& kernel, const float* rows, const float* squares, Size count,
+                  const double* coef, Size n_coef, double* out) {
+  constexpr Size kPanels = 32, kColumns = kPanels * DenseKernel::kWidth;
+  std::vector<float> tile(static_cast<std::size_t>(kRows * kColumns));
+  std::vector<float*> values(count);
+  std::fill_n(out, count * n_coef, 0.0);
+  for (Size first = 0; first < kernel.n_panels(); first += kPanels) {
+    const Size last = std::min(first + kPanels, kernel.n_panels());
+    const Size begin = first * DenseKernel::kWidth;
+    const Size width = std::min(last * DenseKernel::kWidth, kernel.n_samples()) - begin;
+    for (Size r = 0; r < count; ++r) values[r] = tile.data() + r * kColumns - begin;
+    kernel.block(rows, squares, count, first, last, values.data());
+    for (Size r = 0; r < count; ++r)
+      for (Size c = 0; c < n_coef; ++c)
+        out[r * n_coef + c] += weighted_sum(tile.data() + r * kColumns,
+                                            coef + c * kernel.n_samples() + begin, width);
+  }
+}
 
 RowSource from_python(nb::callable function, Size n) {
   auto shared =
@@ -50,7 +73,7 @@ void sparse_source(BoundSource* self, In<float> values, In<Index> columns, In<In
   new (self) BoundSource{[kernel](const std::int32_t* index, Size count, float* const* out) {
                            kernel->rows(index, count, out);
                          },
-                         n, nullptr};
+                         n};
 }
 
 struct BoundSmo {
@@ -80,18 +103,19 @@ void bind_kernel(nb::module_& m) {
       .def(
           "__init__",
           [](BoundSource* self, InMatrix<float> samples, In<float> squares,
-             const KernelFormula& formula, nb::capsule sgemm) {
+             const KernelFormula& formula, int n_threads) {
             const Size n = static_cast<Size>(samples.shape(0));
             require_length(squares, n, "squares");
-            auto kernel = std::make_shared<DenseKernel>(
-                samples.data(), squares.data(), n, static_cast<Size>(samples.shape(1)), formula,
-                function_from<Sgemm>(sgemm, "void (char *, char *, int *, int *, int *"));
-            new (self) BoundSource{[kernel](const std::int32_t* index, Size count,
-                                            float* const* out) { kernel->rows(index, count, out); },
-                                   n, kernel};
+            auto kernel =
+                std::make_shared<DenseKernel>(samples.data(), squares.data(), n,
+                                              static_cast<Size>(samples.shape(1)), formula);
+            new (self) BoundSource{
+                [kernel, n_threads](const std::int32_t* index, Size count, float* const* out) {
+                  kernel->rows(index, count, out, n_threads);
+                },
+                n, kernel, n_threads};
           },
-          "samples"_a.noconvert(), "squares"_a.noconvert(), "formula"_a, "sgemm"_a,
-          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+          "samples"_a.noconvert(), "squares"_a.noconvert(), "formula"_a, "n_threads"_a)
       .def("__init__", &sparse_source<int>, "values"_a.noconvert(), "columns"_a.noconvert(),
            "offsets"_a.noconvert(), "n_features"_a, "squares"_a.noconvert(), "formula"_a,
            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
@@ -103,7 +127,7 @@ void bind_kernel(nb::module_& m) {
       .def(
           "__init__",
           [](BoundSource* self, nb::callable function, Size n_samples) {
-            new (self) BoundSource{from_python(std::move(function), n_samples), n_samples, nullptr};
+            new (self) BoundSource{from_python(std::move(function), n_samples), n_samples};
           },
           "function"_a, "n_samples"_a)
       .def(
@@ -136,21 +160,13 @@ void bind_kernel(nb::module_& m) {
                     "out has the wrong shape");
             require(d == self.dense->n_features(), "samples have the wrong number of columns");
             nb::gil_scoped_release release;
-            constexpr Size kRows = 128, kColumns = 512;
-            std::vector<float> tile(static_cast<std::size_t>(kRows * kColumns));
-            for (Size from = 0; from < m; from += kRows) {
-              const Size rows = std::min(kRows, m - from);
-              std::fill_n(out.data() + from * p, rows * p, 0.0);
-              for (Size begin = 0; begin < n; begin += kColumns) {
-                const Size end = std::min(begin + kColumns, n);
-                self.dense->block(samples.data() + from * d, squares.data() + from, rows, begin,
-                                  end, tile.data(), kColumns);
-                for (Size r = 0; r < rows; ++r)
-                  for (Size c = 0; c < p; ++c)
-                    out.data()[(from + r) * p + c] += weighted_sum(
-                        tile.data() + r * kColumns, coef.data() + c * n + begin, end - begin);
+            in_threads((m + kRows - 1) / kRows, self.n_threads, [&](Size first, Size last) {
+              for (Size part = first; part < last; ++part) {
+                const Size from = part * kRows, rows = std::min(kRows, m - from);
+                predict_rows(*self.dense, samples.data() + from * d, squares.data() + from, rows,
+                             coef.data(), p, out.data() + from * p);
               }
-            }
+            });
           },
           "samples"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "out"_a,
           "Sums of coef times kernel values with the samples of this source.");

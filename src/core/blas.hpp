@@ -9,11 +9,6 @@ using Dsyrk = void (*)(const char* uplo, const char* trans, const int* n, const 
                        const double* alpha, const double* a, const int* lda, const double* beta,
                        double* c, const int* ldc);
 
-// C := alpha op(A) op(B) + beta C.
-using Sgemm = void (*)(const char* transa, const char* transb, const int* m, const int* n,
-                       const int* k, const float* alpha, const float* a, const int* lda,
-                       const float* b, const int* ldb, const float* beta, float* c, const int* ldc);
-
 // Cholesky factor of A in place.
 using Dpotrf = void (*)(const char* uplo, const int* n, double* a, const int* lda, int* info);
 

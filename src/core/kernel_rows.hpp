@@ -8,9 +8,9 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <thread>
 #include <vector>
 
-#include "blas.hpp"
 #include "rows.hpp"
 
 namespace maxmargin {
@@ -50,7 +50,7 @@ MAXMARGIN_INLINE float integer_power(float base, int exponent) {
 }
 
 // Turns dot products <x, z_j> into kernel values; `square` and `squares` are |x|^2 and |z_j|^2.
-MAXMARGIN_CLONES inline void apply_kernel(const KernelFormula& formula, float square,
+MAXMARGIN_INLINE void apply_kernel(const KernelFormula& formula, float square,
                                           const float* squares, Size count, float* values) {
   const float gamma = formula.gamma, offset = formula.offset;
   switch (formula.kind) {
@@ -88,55 +88,119 @@ MAXMARGIN_CLONES inline double weighted_sum(const float* values, const double* w
   return total;
 }
 
+MAXMARGIN_CLONES inline void apply_to_row(const KernelFormula& formula, float square,
+                                          const float* squares, Size count, float* values) {
+  apply_kernel(formula, square, squares, count, values);
+}
+
+// work(first, last) on parts of 0 <= k < count; the first part runs here, without a thread.
+template <class Work>
+void in_threads(Size count, int n_threads, Work work) {
+  const Size parts = std::min<Size>(n_threads, count);
+  std::vector<std::jthread> others;
+  for (Size part = 1; part < parts; ++part)
+    others.emplace_back([=] { work(part * count / parts, (part + 1) * count / parts); });
+  work(0, count / std::max<Size>(1, parts));
+}
+
 // out[r][0..n) = values of the kernel between sample index[r] and all samples.
 using RowSource = std::function<void(const std::int32_t* index, Size count, float* const* out)>;
 
-// x_i of dense float32 samples against all of them, or against a panel of sparse ones.
+// Dense float32 samples, laid out in panels: of kWidth samples the first values, then the second
+// ones and so on, so that a tile of kHeight rows and kWidth samples runs in registers (Goto and
+// van de Geijn, ACM TOMS 2008) and is turned into kernel values before it is written.
 class DenseKernel {
  public:
-  DenseKernel(const float* samples, const float* squares, Size n, Size d, KernelFormula formula,
-              Sgemm sgemm)
-      : samples_(samples), squares_(squares), n_(n), d_(d), formula_(formula), sgemm_(sgemm) {}
+  static constexpr Size kWidth = 16;
+  static constexpr Size kHeight = 6;
 
-  Size n_features() const { return d_; }
-
-  // Values between `count` given rows and samples begin <= j < end: values[r * stride + j - begin].
-  void block(const float* rows, const float* row_squares, Size count, Size begin, Size end,
-             float* values, Size stride) const {
-    const int m = static_cast<int>(end - begin), k = static_cast<int>(count),
-              d = static_cast<int>(d_), ldc = static_cast<int>(stride);
-    const float one = 1.0f, zero = 0.0f;
-    sgemm_("T", "N", &m, &k, &d, &one, samples_ + begin * d_, &d, rows, &d, &zero, values, &ldc);
-    for (Size r = 0; r < count; ++r)
-      apply_kernel(formula_, row_squares[r], squares_ + begin, end - begin, values + r * stride);
+  DenseKernel(const float* samples, const float* squares, Size n, Size d, KernelFormula formula)
+      : n_(n),
+        d_(d),
+        formula_(formula),
+        panels_(static_cast<std::size_t>(n_panels() * kWidth * d)),
+        squares_(static_cast<std::size_t>(n_panels() * kWidth)) {
+    std::copy_n(squares, n, squares_.begin());
+    for (Size i = 0; i < n; ++i) {
+      float* column = panels_.data() + (i / kWidth) * kWidth * d + i % kWidth;
+      for (Size k = 0; k < d; ++k) column[k * kWidth] = samples[i * d + k];
+    }
   }
 
-  void rows(const std::int32_t* index, Size count, float* const* out) const {
-    constexpr Size kRows = 128, kColumns = 512;
-    std::vector<float> panel(static_cast<std::size_t>(std::min(count, kRows) * d_));
-    std::vector<float> tile(static_cast<std::size_t>(std::min(count, kRows) * kColumns));
+  Size n_samples() const { return n_; }
+  Size n_features() const { return d_; }
+  Size n_panels() const { return (n_ + kWidth - 1) / kWidth; }
+
+  // Sample i as a row, and its square.
+  void unpack(Size i, float* row) const {
+    const float* column = panels_.data() + (i / kWidth) * kWidth * d_ + i % kWidth;
+    for (Size k = 0; k < d_; ++k) row[k] = column[k * kWidth];
+  }
+  float square(Size i) const { return squares_[i]; }
+
+  // Kernel values between `count` rows, one after the other in memory, and the samples of the panels
+  // first <= p < last: values[r][j] for sample j.
+  void block(const float* rows, const float* row_squares, Size count, Size first, Size last,
+             float* const* values) const {
+    for (Size p = first; p < last; ++p)
+      for (Size r = 0; r < count; r += kHeight)
+        tile(rows + r * d_, row_squares + r, std::min(kHeight, count - r), p, values + r);
+  }
+
+  void rows(const std::int32_t* index, Size count, float* const* out, int n_threads) const {
+    constexpr Size kRows = 16 * kHeight;  // with them a panel is used often enough
+    std::vector<float> block_rows(static_cast<std::size_t>(std::min(count, kRows) * d_));
     std::vector<float> squares(static_cast<std::size_t>(std::min(count, kRows)));
     for (Size from = 0; from < count; from += kRows) {
       const Size rows = std::min(kRows, count - from);
       for (Size r = 0; r < rows; ++r) {
-        std::copy_n(samples_ + index[from + r] * d_, d_, panel.data() + r * d_);
+        unpack(index[from + r], block_rows.data() + r * d_);
         squares[r] = squares_[index[from + r]];
       }
-      for (Size begin = 0; begin < n_; begin += kColumns) {
-        const Size end = std::min(begin + kColumns, n_);
-        block(panel.data(), squares.data(), rows, begin, end, tile.data(), kColumns);
-        for (Size r = 0; r < rows; ++r)
-          std::copy_n(tile.data() + r * kColumns, end - begin, out[from + r] + begin);
-      }
+      in_threads(n_panels(), n_threads, [&](Size first, Size last) {
+        block(block_rows.data(), squares.data(), rows, first, last, out + from);
+      });
     }
   }
 
  private:
-  const float* samples_;
-  const float* squares_;
+  MAXMARGIN_CLONES void tile(const float* rows, const float* row_squares, Size height, Size panel,
+                             float* const* values) const {
+    if (height == kHeight)
+      return tile_of<kHeight>(rows, row_squares, panel, values);
+    for (Size r = 0; r < height; ++r)
+      tile_of<1>(rows + r * d_, row_squares + r, panel, values + r);
+  }
+
+  template <int height>
+  MAXMARGIN_INLINE void tile_of(const float* rows, const float* row_squares, Size panel,
+                                float* const* values) const {
+    typedef float Lanes __attribute__((vector_size(32), aligned(4)));
+    Lanes low[height] = {}, high[height] = {};
+    const float* sample = panels_.data() + panel * kWidth * d_;
+    for (Size k = 0; k < d_; ++k, sample += kWidth) {
+      const Lanes a = *reinterpret_cast<const Lanes*>(sample);
+      const Lanes b = *reinterpret_cast<const Lanes*>(sample + 8);
+      for (int r = 0; r < height; ++r) {
+        const float value = rows[r * d_ + k];
+        low[r] += value * a;
+        high[r] += value * b;
+      }
+    }
+    const Size begin = panel * kWidth, count = std::min(kWidth, n_ - begin);
+    for (int r = 0; r < height; ++r) {
+      float sums[kWidth];
+      *reinterpret_cast<Lanes*>(sums) = low[r];
+      *reinterpret_cast<Lanes*>(sums + 8) = high[r];
+      apply_kernel(formula_, row_squares[r], squares_.data() + begin, kWidth, sums);
+      std::copy_n(sums, count, values[r] + begin);
+    }
+  }
+
   Size n_, d_;
   KernelFormula formula_;
-  Sgemm sgemm_;
+  std::vector<float> panels_;
+  std::vector<float> squares_;
 };
 
 // The same for CSR samples: some rows are laid out densely, column by column, and all samples are
@@ -155,7 +219,7 @@ class SparseKernel {
       stream(rows, panel.data(), out + from);
       for (Size r = 0; r < rows; ++r) {
         spread(index[from + r], r, panel.data(), 0.0f);
-        apply_kernel(formula_, squares_[index[from + r]], squares_, samples_.n_samples,
+        apply_to_row(formula_, squares_[index[from + r]], squares_, samples_.n_samples,
                      out[from + r]);
       }
     }

@@ -106,6 +106,8 @@ class KernelModel(CertifiedModel):
     ) -> list[Solution]:
         """Solve a problem for each (rows, targets, costs), in threads."""
         begin, stopping = time.perf_counter(), self._stopping()
+        jobs = effective_n_jobs(self.n_jobs)
+        smo = SMO(cache_size=self.cache_size, n_threads=jobs if len(tasks) == 1 else 1)
         intercept = Intercept.FREE if self.fit_intercept else Intercept.NONE
         with interruptible() as interrupt:
             progress = Progress(self, X, len(tasks), interrupt)
@@ -117,9 +119,8 @@ class KernelModel(CertifiedModel):
                 objective = Objective(problem, loss, intercept, kernel=kernel)
                 with progress.reporting(task) as report:
                     monitor = Monitor(objective, stopping, interrupt, report, begin)
-                    return SMO(cache_size=self.cache_size).solve(objective, monitor, Start())
+                    return smo.solve(objective, monitor, Start())
 
-            jobs = effective_n_jobs(getattr(self, "n_jobs", None))
             solutions = in_threads(solve, range(len(tasks)), jobs)
         self.solutions_ = tuple(solutions)
         self._progress = progress
@@ -143,7 +144,8 @@ class KernelModel(CertifiedModel):
         X, _ = view_rows(self._check_rows(X, reset=False))
         if self._precomputed:
             return np.asarray(X[:, self.support_] @ coef.T)
-        return KernelSamples(self._fitted_kernel, self.support_vectors_).predict(X, coef)
+        jobs = effective_n_jobs(self.n_jobs)
+        return KernelSamples(self._fitted_kernel, self.support_vectors_, jobs).predict(X, coef)
 
     def _linear_weights(self, coef: Array) -> Array:
         check_is_fitted(self)
@@ -191,7 +193,7 @@ class SVC(ClassifierMixin, KernelModel):
     break_ties : bool, default=False
         Whether `predict` breaks ties of votes by the decision values.
     n_jobs : int or None, default=None
-        Threads over the pairs of classes.
+        Threads: over the pairs of classes, or for kernel values if there is one pair.
     random_state : int, RandomState or None, default=None
         Not used: the fit is deterministic.
     verbose : int, default=0
@@ -343,7 +345,7 @@ class SVR(RegressorMixin, KernelModel):
 
     Parameters
     ----------
-    C, kernel, degree, gamma, coef0, fit_intercept, tol, cache_size, max_iter, max_time, verbose
+    C, kernel, degree, gamma, coef0, fit_intercept, tol, cache_size, max_iter, max_time, n_jobs, verbose
         As in `SVC`.
     epsilon : float, default=0.1
         Errors up to this size cost nothing.
@@ -370,6 +372,7 @@ class SVR(RegressorMixin, KernelModel):
         cache_size: float | None = None,
         max_iter: int | None = None,
         max_time: float | None = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -383,6 +386,7 @@ class SVR(RegressorMixin, KernelModel):
         self.cache_size = cache_size
         self.max_iter = max_iter
         self.max_time = max_time
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     @with_callbacks

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cython_blas
 
 import maxmargin._core as _core
 from maxmargin.certificate import Status
@@ -16,8 +15,6 @@ from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start
 from maxmargin.validation import Array, Matrix, check_count, check_positive
-
-_SGEMM = cython_blas.__pyx_capi__["sgemm"]
 
 #: Between looks at a gap that is not promising.
 _STEPS_PER_LOOK = 1000
@@ -46,15 +43,19 @@ class SMO:
         Samples whose kernel values among each other are at hand at a time.
     cache_size : float or None
         Megabytes for kernel rows; None: half of the memory that is free.
+    n_threads : int
+        Threads for kernel values.
     """
 
     working_set: int = 512
     cache_size: float | None = None
+    n_threads: int = 1
 
     name = "smo"
 
     def __post_init__(self) -> None:
         check_count("working_set", self.working_set - 1, advice="512 is usual, 2 the least.")
+        check_count("n_threads", self.n_threads, advice="1 opens no thread.")
         if self.cache_size is not None:
             check_positive("cache_size", self.cache_size, advice="It is in megabytes.")
 
@@ -62,7 +63,7 @@ class SMO:
         """Make outer steps; when the gap looks small enough, ask for the proof."""
         _require(objective)
         problem, n = objective.problem, objective.problem.n_samples
-        rows = KernelSamples(objective.kernel, problem.X).rows()
+        rows = KernelSamples(objective.kernel, problem.X, self.n_threads).rows()
         target = objective.loss.target_scale * problem.y
         smo = _core.Smo(
             rows,
@@ -117,8 +118,9 @@ class KernelSamples:
     Centring changes no distance, and saves the small ones from cancellation.
     """
 
-    def __init__(self, kernel: Kernel | None, X: Matrix) -> None:
+    def __init__(self, kernel: Kernel | None, X: Matrix, n_threads: int = 1) -> None:
         assert kernel is not None
+        self.n_threads = n_threads
         self.kernel, self.X, self.formula = kernel, X, kernel.formula()
         self.centre: Array | None = None
         if isinstance(kernel, Gaussian) and not sparse.issparse(X):
@@ -144,7 +146,7 @@ class KernelSamples:
             return _core.KernelRows(
                 samples.data, samples.indices, samples.indptr, X.shape[1], square, self.formula
             )
-        return _core.KernelRows(samples, square, self.formula, _SGEMM)
+        return _core.KernelRows(samples, square, self.formula, self.n_threads)
 
     def _block(self, index: Array) -> Array:
         return np.ascontiguousarray(self.kernel(self.X[index], self.X), dtype=np.float32)
