@@ -58,8 +58,10 @@ class RowCache {
   // Slots never used, then those used longest ago.
   std::vector<std::int32_t> room_for(Size count) {
     std::vector<std::int32_t> slots;
-    while (filled_ < capacity_ && static_cast<Size>(slots.size()) < count)
+    while (filled_ < capacity_ && static_cast<Size>(slots.size()) < count) {
+      used_[filled_] = time_;  // taken: not to be given away below
       slots.push_back(static_cast<std::int32_t>(filled_++));
+    }
     const Size wanted = count - static_cast<Size>(slots.size());
     if (wanted == 0) return slots;
     std::vector<std::int32_t> order(capacity_);

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from maxmargin import SMO, Intercept, Objective, Problem, Status, certify
+from maxmargin import SMO, Intercept, Objective, Problem, Status, _core, certify
 from maxmargin.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, User
 from maxmargin.losses import HINGE, SQUARED_HINGE, regression_loss
 from maxmargin.solvers import Monitor, Start, Stopping
+from maxmargin.solvers.smo import KernelSamples
 from reference.smo import simplified_smo
 from sklearn import svm
 
@@ -108,7 +109,9 @@ def test_regression_equals_libsvm(kernel):
 
 
 @pytest.mark.parametrize("working_set", [2, 5, 64, 512])
-@pytest.mark.parametrize("cache_size", [1e-6, None], ids=["least cache", "all rows"])
+@pytest.mark.parametrize(
+    "cache_size", [1e-6, 0.06, 0.1, None], ids=["least cache", "75 rows", "125 rows", "all rows"]
+)
 def test_working_set_and_cache_do_not_change_the_optimum(working_set, cache_size):
     objective = make(Gaussian(0.3), n=200)
     best = solve(objective).certificate
@@ -230,3 +233,19 @@ def test_what_smo_cannot_take_is_refused(objective, message):
 def test_settings_are_checked(settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
         SMO(**settings)
+
+
+@pytest.mark.parametrize("capacity", [16, 17, 23, 30, 100, 200])
+def test_residuals_are_right_however_many_rows_are_kept(capacity):
+    X, y = samples(200)
+    kernel, objective = Gaussian(0.3), make(Gaussian(0.3), X=X, y=y, C=10.0)
+    smo = _core.Smo(
+        KernelSamples(kernel, X).rows(), y, objective.box.lower, objective.box.upper,
+        np.zeros(200, dtype=np.uint8), 0.0, True, 16, capacity,
+    )  # fmt: skip
+    for _ in range(30):
+        smo.run(0.0, 1, lambda: False)
+        expected = y - kernel(X, X) @ smo.beta
+        np.testing.assert_allclose(smo.residual, expected, atol=1e-4)
+        np.testing.assert_allclose(smo.fresh_residual(lambda: False), expected, atol=1e-4)
+    assert smo.rows_computed >= 100
