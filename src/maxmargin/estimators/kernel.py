@@ -345,8 +345,8 @@ class SVR(RegressorMixin, KernelModel):
 
     Parameters
     ----------
-    C, kernel, degree, gamma, coef0, fit_intercept, tol, cache_size, max_iter, max_time, n_jobs, verbose
-        As in `SVC`.
+    C, kernel, degree, gamma, coef0, fit_intercept, tol, cache_size, max_iter, max_time
+        As in `SVC`; so are `n_jobs` and `verbose`.
     epsilon : float, default=0.1
         Errors up to this size cost nothing.
 
