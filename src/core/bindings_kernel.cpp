@@ -41,8 +41,8 @@ void predict_rows(const DenseKernel& kernel, const float* rows, const float* squ
     kernel.block(rows, squares, count, first, last, values.data());
     for (Size r = 0; r < count; ++r)
       for (Size c = 0; c < n_coef; ++c)
-        out[r * n_coef + c] += weighted_sum(tile.data() + r * kColumns,
-                                            coef + c * kernel.n_samples() + begin, width);
+        out[r * n_coef + c] +=
+            weighted_sum(tile.data() + r * kColumns, coef + c * kernel.n_samples() + begin, width);
   }
 }
 
@@ -106,9 +106,8 @@ void bind_kernel(nb::module_& m) {
              const KernelFormula& formula, int n_threads) {
             const Size n = static_cast<Size>(samples.shape(0));
             require_length(squares, n, "squares");
-            auto kernel =
-                std::make_shared<DenseKernel>(samples.data(), squares.data(), n,
-                                              static_cast<Size>(samples.shape(1)), formula);
+            auto kernel = std::make_shared<DenseKernel>(
+                samples.data(), squares.data(), n, static_cast<Size>(samples.shape(1)), formula);
             new (self) BoundSource{
                 [kernel, n_threads](const std::int32_t* index, Size count, float* const* out) {
                   kernel->rows(index, count, out, n_threads);

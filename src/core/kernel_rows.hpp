@@ -50,8 +50,8 @@ MAXMARGIN_INLINE float integer_power(float base, int exponent) {
 }
 
 // Turns dot products <x, z_j> into kernel values; `square` and `squares` are |x|^2 and |z_j|^2.
-MAXMARGIN_INLINE void apply_kernel(const KernelFormula& formula, float square,
-                                          const float* squares, Size count, float* values) {
+MAXMARGIN_INLINE void apply_kernel(const KernelFormula& formula, float square, const float* squares,
+                                   Size count, float* values) {
   const float gamma = formula.gamma, offset = formula.offset;
   switch (formula.kind) {
     case KernelKind::kLinear:
@@ -138,8 +138,8 @@ class DenseKernel {
   }
   float square(Size i) const { return squares_[i]; }
 
-  // Kernel values between `count` rows, one after the other in memory, and the samples of the panels
-  // first <= p < last: values[r][j] for sample j.
+  // Kernel values between `count` rows, one after the other in memory, and the samples of the
+  // panels first <= p < last: values[r][j] for sample j.
   void block(const float* rows, const float* row_squares, Size count, Size first, Size last,
              float* const* values) const {
     for (Size p = first; p < last; ++p)
@@ -166,10 +166,8 @@ class DenseKernel {
  private:
   MAXMARGIN_CLONES void tile(const float* rows, const float* row_squares, Size height, Size panel,
                              float* const* values) const {
-    if (height == kHeight)
-      return tile_of<kHeight>(rows, row_squares, panel, values);
-    for (Size r = 0; r < height; ++r)
-      tile_of<1>(rows + r * d_, row_squares + r, panel, values + r);
+    if (height == kHeight) return tile_of<kHeight>(rows, row_squares, panel, values);
+    for (Size r = 0; r < height; ++r) tile_of<1>(rows + r * d_, row_squares + r, panel, values + r);
   }
 
   template <int height>
