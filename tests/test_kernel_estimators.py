@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import scale
@@ -223,3 +223,93 @@ def test_one_class_is_refused():
 def test_one_row_of_each_class_suffices():
     model = SVC().fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
     np.testing.assert_array_equal(model.predict([[0.0, 1.0], [1.0, 0.0]]), ["a", "b"])
+
+
+# ---- what a fresh pair of eyes found
+
+
+class Looks:
+    """Counts the looks that a callback is told of."""
+
+    def __init__(self):
+        self.count = 0
+
+    def setup(self, estimator, context): ...
+
+    def teardown(self, estimator, context): ...
+
+    def on_fit_task_begin(self, estimator, context): ...
+
+    def on_fit_task_end(self, estimator, context):  # noqa: ARG002
+        self.count += context.task_name == "look"
+        return False
+
+
+@pytest.mark.parametrize(("Model", "data"), [(SVC, CANCER), (SVC, IRIS), (SVR, DIABETES)])
+def test_callbacks_are_told_of_every_look(Model, data):
+    looks = Looks()
+    model = Model().set_callbacks(looks).fit(*data)
+    assert looks.count == sum(len(solution.history) for solution in model.solutions_)
+
+
+def test_an_indefinite_kernel_proves_nothing():
+    X, y = IRIS
+    with pytest.warns(ConvergenceWarning, match="nothing is proven"):
+        model = SVC(kernel="sigmoid", gamma=0.05, coef0=-1.0).fit(X, y)
+    assert model.certificate_.status is Status.STATIONARY
+    assert not model.certificate_.convex
+    with pytest.warns(ConvergenceWarning, match="nothing is proven"):
+        SVC(kernel="precomputed").fit(3.0 * rbf_kernel(X) - 2.0 * np.eye(150), y)
+
+
+def test_a_kernel_that_is_none_is_refused():
+    X, y = IRIS
+    with pytest.raises(ValueError, match="symmetric"):
+        SVC(kernel=lambda A, B: A @ B.T + np.abs(A[:, :1])).fit(X, y)
+    with pytest.raises(ValueError, match="diagonal"):
+        SVC(kernel="precomputed").fit(-X @ X.T, y)
+    with pytest.raises(ValueError, match="float32"):
+        SVC(kernel="linear").fit(1e25 * X, y)
+    with pytest.raises(ValueError, match="coef0"):
+        SVC(kernel="sigmoid", coef0=np.nan).fit(X, y)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e10])
+def test_the_cosine_does_not_mind_the_scale(scale):
+    X, y = load_iris(return_X_y=True)
+    model = SVC(kernel="cosine", C=100.0).fit(scale * X, y)
+    assert model.certificate_.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("C", [1e4, 1e6])
+def test_a_large_cost_is_solved_in_spite_of_float32(C):
+    X, y = load_iris(return_X_y=True)
+    ours, theirs = (Model(kernel="linear", C=C).fit(X, y) for Model in (SVC, svm.SVC))
+    assert ours.certificate_.status is Status.OPTIMAL
+    assert (ours.predict(X) == theirs.predict(X)).mean() > 0.98
+
+
+def test_gamma_scale_survives_an_offset():
+    X, y = IRIS
+    there, here = SVC(tol=1e-6).fit(X + 1e5, y), SVC(tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(
+        there.decision_function(X + 1e5), here.decision_function(X), atol=1e-3
+    )
+
+
+def test_a_model_without_support_vectors_predicts():
+    model = SVR(epsilon=1e6).fit(*DIABETES)
+    assert len(model.support_) == 0
+    assert np.isfinite(model.predict(DIABETES[0])).all()
+
+
+def test_weights_of_a_linear_kernel_object_and_of_nothing():
+    assert SVC(kernel=Linear()).fit(*CANCER).coef_.shape == (1, 30)
+    with pytest.raises(NotFittedError):
+        _ = SVC(kernel="linear").coef_
+
+
+def test_a_precomputed_model_does_not_carry_its_matrix():
+    X, y = IRIS
+    model = SVC(kernel="precomputed").fit(rbf_kernel(X), y)
+    assert len(pickle.dumps(model)) < 100_000

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "bindings.hpp"
+#include "passes.hpp"
 #include "polled.hpp"
 #include "smo.hpp"
 
@@ -37,8 +38,8 @@ void predict_rows(const DenseKernel& kernel, const float* rows, const float* squ
     const Size last = std::min(first + kPanels, kernel.n_panels());
     const Size begin = first * DenseKernel::kWidth;
     const Size width = std::min(last * DenseKernel::kWidth, kernel.n_samples()) - begin;
-    for (Size r = 0; r < count; ++r) values[r] = tile.data() + r * kColumns - begin;
-    kernel.block(rows, squares, count, first, last, values.data());
+    for (Size r = 0; r < count; ++r) values[r] = tile.data() + r * kColumns;
+    kernel.block(rows, squares, count, first, last, values.data(), begin);
     for (Size r = 0; r < count; ++r)
       for (Size c = 0; c < n_coef; ++c)
         out[r * n_coef + c] +=
@@ -68,6 +69,10 @@ void sparse_source(BoundSource* self, In<float> values, In<Index> columns, In<In
                    Size n_features, In<float> squares, const KernelFormula& formula) {
   const Size n = static_cast<Size>(offsets.shape(0)) - 1;
   require_length(squares, n, "squares");
+  require_length(columns, static_cast<Size>(values.shape(0)), "columns");
+  require(n >= 0 && canonical(offsets.data(), columns.data(), n, n_features,
+                              static_cast<Size>(columns.shape(0))),
+          "the CSR arrays are not in order");
   const CsrRows<float, Index> rows{values.data(), columns.data(), offsets.data(), n, n_features};
   auto kernel = std::make_shared<SparseKernel<Index>>(rows, squares.data(), formula);
   new (self) BoundSource{[kernel](const std::int32_t* index, Size count, float* const* out) {

@@ -1,7 +1,7 @@
 // Rows of the kernel matrix, in float32.
 //
-// Every compiled kernel is a function of <x, z>, |x|^2 and |z|^2: a GEMM and one pass over its
-// result while that is in the cache. Other kernels come from the caller, block by block.
+// Every compiled kernel is a function of <x, z>, |x|^2 and |z|^2: products in tiles, turned into
+// kernel values before they are written. Other kernels come from the caller, block by block.
 #pragma once
 
 #include <algorithm>
@@ -73,7 +73,7 @@ MAXMARGIN_INLINE void apply_kernel(const KernelFormula& formula, float square, c
     case KernelKind::kCosine:
 #pragma omp simd
       for (Size j = 0; j < count; ++j) {
-        const float product = std::sqrt(square * squares[j]);
+        const float product = std::sqrt(square) * std::sqrt(squares[j]);
         values[j] = product > 0.0f ? values[j] / product : 0.0f;
       }
       break;
@@ -139,12 +139,12 @@ class DenseKernel {
   float square(Size i) const { return squares_[i]; }
 
   // Kernel values between `count` rows, one after the other in memory, and the samples of the
-  // panels first <= p < last: values[r][j] for sample j.
+  // panels first <= p < last: values[r][j - origin] for sample j.
   void block(const float* rows, const float* row_squares, Size count, Size first, Size last,
-             float* const* values) const {
+             float* const* values, Size origin = 0) const {
     for (Size p = first; p < last; ++p)
       for (Size r = 0; r < count; r += kHeight)
-        tile(rows + r * d_, row_squares + r, std::min(kHeight, count - r), p, values + r);
+        tile(rows + r * d_, row_squares + r, std::min(kHeight, count - r), p, values + r, origin);
   }
 
   void rows(const std::int32_t* index, Size count, float* const* out, int n_threads) const {
@@ -165,14 +165,15 @@ class DenseKernel {
 
  private:
   MAXMARGIN_CLONES void tile(const float* rows, const float* row_squares, Size height, Size panel,
-                             float* const* values) const {
-    if (height == kHeight) return tile_of<kHeight>(rows, row_squares, panel, values);
-    for (Size r = 0; r < height; ++r) tile_of<1>(rows + r * d_, row_squares + r, panel, values + r);
+                             float* const* values, Size origin) const {
+    if (height == kHeight) return tile_of<kHeight>(rows, row_squares, panel, values, origin);
+    for (Size r = 0; r < height; ++r)
+      tile_of<1>(rows + r * d_, row_squares + r, panel, values + r, origin);
   }
 
   template <int height>
   MAXMARGIN_INLINE void tile_of(const float* rows, const float* row_squares, Size panel,
-                                float* const* values) const {
+                                float* const* values, Size origin) const {
     typedef float Lanes __attribute__((vector_size(32), aligned(4)));
     Lanes low[height] = {}, high[height] = {};
     const float* sample = panels_.data() + panel * kWidth * d_;
@@ -191,7 +192,7 @@ class DenseKernel {
       *reinterpret_cast<Lanes*>(sums) = low[r];
       *reinterpret_cast<Lanes*>(sums + 8) = high[r];
       apply_kernel(formula_, row_squares[r], squares_.data() + begin, kWidth, sums);
-      std::copy_n(sums, count, values[r] + begin);
+      std::copy_n(sums, count, values[r] + (begin - origin));
     }
   }
 
@@ -228,7 +229,8 @@ class SparseKernel {
 
   void spread(Size i, Size slot, float* panel, float scale) const {
     for (Size k = samples_.offsets[i]; k < samples_.offsets[i + 1]; ++k)
-      panel[static_cast<Size>(samples_.columns[k]) * kRows + slot] = scale * samples_.values[k];
+      panel[static_cast<Size>(samples_.columns[k]) * kRows + slot] =
+          scale == 0.0f ? 0.0f : scale * samples_.values[k];
   }
 
   MAXMARGIN_CLONES void stream(Size rows, const float* panel, float* const* out) const {

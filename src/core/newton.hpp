@@ -58,8 +58,10 @@ MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, Subset subset, const P
   constexpr Size kChunk = 256;  // its formulas run as vectors
   constexpr Size kBytes = 1 << 17;
   const Size chunk =
-      Rows::kSparse ? kChunk
-                    : std::clamp<Size>(kBytes / Size(sizeof(double)) / rows.n_features, 8, kChunk);
+      Rows::kSparse
+          ? kChunk
+          : std::clamp<Size>(kBytes / Size(sizeof(double)) / std::max<Size>(1, rows.n_features), 8,
+                             kChunk);
   double next[kChunk], weight[kChunk];
   NewtonSums sums;
   for (Size from = 0; from < subset.count; from += chunk) {

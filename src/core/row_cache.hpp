@@ -51,7 +51,15 @@ class RowCache {
       out[k] = values_.get() + static_cast<Size>(slot) * n_;
     }
     rows_computed_ += static_cast<Size>(missing_.size());
-    source_(missing_.data(), static_cast<Size>(missing_.size()), out.data());
+    try {
+      source_(missing_.data(), static_cast<Size>(missing_.size()), out.data());
+    } catch (...) {  // a caller's kernel may throw: what was not computed is not held
+      for (const std::int32_t i : missing_) {
+        owner_[slot_[i]] = -1;
+        slot_[i] = -1;
+      }
+      throw;
+    }
   }
 
  private:

@@ -239,8 +239,14 @@ class Smo {
 
   // Starts at the given point.
   void start(const double* point, Poll& poll) {
-    std::copy_n(point, problem_.n, beta.begin());
-    residual = fresh_residual(poll);
+    std::vector<double> before(point, point + problem_.n);
+    beta.swap(before);
+    try {
+      residual = fresh_residual(poll);
+    } catch (...) {  // halted: the residuals still belong to where it was
+      beta.swap(before);
+      throw;
+    }
   }
 
   // target - K beta from nothing but beta and the rows.

@@ -2,7 +2,8 @@
 
 This is the only place where a primal-dual pair is judged. It knows nothing of the solver that made
 the pair: it recomputes every product from the rows, with the formulas of `core/certificate.hpp`,
-which share nothing with those of the solvers.
+which share nothing with those of the solvers. Only for large kernel machines the values of f come
+from the solver's float32 kernel rows, summed anew (docs/certificates.md).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Status(Enum):
     STOPPED_BY_TIME = "stopped by max_time"
     INTERRUPTED = "interrupted"
     STALLED = "stalled at the precision of the kernel values"
+    STATIONARY = "stationary, of a kernel that is not positive semidefinite"
     DIVERGED = "diverged"
 
 
@@ -55,6 +57,8 @@ class Certificate:
         Σ ξ_i, unweighted.
     status : Status
         Why the solver stopped.
+    convex : bool
+        False where the kernel is not positive semidefinite: then D bounds nothing.
     """
 
     primal: float
@@ -67,6 +71,7 @@ class Certificate:
     margin: float
     slack_sum: float
     status: Status = Status.RUNNING
+    convex: bool = True
 
     def with_status(self, status: Status) -> Certificate:
         """Return the same numbers under another status."""
@@ -74,6 +79,11 @@ class Certificate:
 
     def sentence(self) -> str:
         """Say in words what is proven."""
+        if not self.convex:
+            return (
+                f"a stationary point to a gap of {self.gap:.2g}; the kernel is not positive"
+                " semidefinite, so nothing is proven about the optimum"
+            )
         if self.gap == 0.0:
             return "objective proven optimal"
         if not math.isfinite(self.relative_gap):
@@ -117,6 +127,7 @@ def total(certificates: Sequence[Certificate]) -> Certificate:
         n_support_bounded=sum(c.n_support_bounded for c in certificates),
         margin=min(c.margin for c in certificates),
         slack_sum=sum(c.slack_sum for c in certificates),
+        convex=all(c.convex for c in certificates),
         status=unsolved[0] if unsolved else Status.OPTIMAL,
     )
 
@@ -162,8 +173,9 @@ def certify_expansion(
     square = float(w @ z)
     dual_square = square - 2.0 * float(apart @ z) + distance
     part = objective.judge.tally_values(z + b, beta)
-    dual = part.conjugates - 0.5 * dual_square
-    gap = part.brackets + 0.5 * max(0.0, distance)
+    slip = abs(b * float(beta.sum()))  # what rounding leaves of Σ β = 0 weakens the bound
+    dual = part.conjugates - 0.5 * dual_square - slip
+    gap = part.brackets + 0.5 * max(0.0, distance) + slip
     return Certificate(
         primal=0.5 * square + part.losses,
         dual=dual,
@@ -174,6 +186,7 @@ def certify_expansion(
         n_support_bounded=part.n_bounded,
         margin=1.0 / math.sqrt(square) if square > 0.0 else math.inf,
         slack_sum=part.slacks,
+        convex=objective.convex,
     )
 
 

@@ -107,8 +107,7 @@ class Polynomial(_WithGamma):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_count("degree", self.degree, advice="3 is usual.")
-        if not isinstance(self.coef0, numbers.Real) or not np.isfinite(self.coef0):
-            raise ValueError(f"coef0 must be a finite number, got {self.coef0!r}.")
+        _check_offset(self.coef0)
 
     @property
     def mercer(self) -> bool:  # type: ignore[override]
@@ -162,6 +161,10 @@ class Sigmoid(_WithGamma):
 
     coef0: float = 0.0
     mercer = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_offset(self.coef0)
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:
         return np.asarray(np.tanh(self._gamma * dots(A, B) + self.coef0))
@@ -244,7 +247,8 @@ class User(Kernel):
     mercer = None
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:
-        values = np.asarray(self.function(A, B), dtype=np.float64)
+        values = self.function(A, B)
+        values = np.asarray(values.toarray() if sparse.issparse(values) else values, np.float64)
         if values.shape != (A.shape[0], B.shape[0]):
             raise ValueError(
                 f"The kernel returned an array of shape {values.shape} for blocks of {A.shape[0]}"
@@ -353,8 +357,11 @@ def gamma_of(gamma: float | str, X: Matrix, weight: Array | None = None) -> floa
     if gamma == "scale":
         total = float(weight.sum()) * X.shape[1]
         mean = float((weight @ X).sum()) / total
-        variance = float(weight @ squares(X)) / total - mean**2
-        return 1.0 / (X.shape[1] * variance) if variance > 1e-12 * mean**2 else 1.0
+        if sparse.issparse(X):
+            variance = float(weight @ squares(X)) / total - mean**2
+        else:
+            variance = float(weight @ squares(X - mean)) / total
+        return 1.0 / (X.shape[1] * variance) if variance > 1e-14 * mean**2 else 1.0
     rows = np.flatnonzero(weight)
     rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), _MEDIAN_SAMPLES)).astype(int)]
     distances = squared_distances(X[rows], X[rows])[np.triu_indices(len(rows), 1)]
@@ -397,6 +404,11 @@ def mercer_check(kernel: Kernel | Callable[[Any, Any], Any], X: Matrix, n_sample
     negative = values[0] < -1e-10 * max(abs(values[-1]), 1e-300) * len(rows)
     witness = vectors[:, 0] if negative else None
     return MercerReport(float(values[0]), float(values[-1]), len(rows), witness)
+
+
+def _check_offset(coef0: object) -> None:
+    if not isinstance(coef0, numbers.Real) or not np.isfinite(float(coef0)):
+        raise ValueError(f"coef0 must be a finite number, got {coef0!r}.")
 
 
 def _double(A: Matrix) -> Matrix:

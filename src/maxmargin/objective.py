@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 import maxmargin._core as _core
-from maxmargin.kernels import Kernel
+from maxmargin.kernels import Kernel, mercer_check
 from maxmargin.losses import Box, Loss
 from maxmargin.problem import Problem
 from maxmargin.validation import Array
@@ -99,6 +99,13 @@ class Objective:
         if self.kernel is None:
             return self.problem.squared_norms
         return self.kernel.diagonal(self.problem.X)
+
+    @cached_property
+    def convex(self) -> bool:
+        """Whether K is positive semidefinite; a kernel of unknown kind is tried on a sample."""
+        if self.kernel is None or self.kernel.mercer is not None:
+            return self.kernel is None or bool(self.kernel.mercer)
+        return mercer_check(self.kernel, self.problem.X, n_samples=100).passed
 
     def kernel_values(self, coef: Array) -> Array:
         """Return Σ c_j k(x_j, x_i) of every row i, from the kernel's own formula in float64."""

@@ -1,4 +1,4 @@
-"""What the linear estimators share: parameters in, Solutions out."""
+"""What the estimators share: parameters in, Solutions out."""
 
 from __future__ import annotations
 
@@ -103,7 +103,10 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         limit = {
             Status.STOPPED_BY_ITERATIONS: "Raise max_iter",
             Status.STOPPED_BY_TIME: "Raise max_time",
-            Status.INTERRUPTED: "Fit again with warm_start=True to go on",
+            Status.INTERRUPTED: "Fit again with warm_start=True to go on"
+            if hasattr(self, "warm_start")
+            else "Fit again to go on",
+            Status.STATIONARY: "Use a Mercer kernel",
             Status.STALLED: "Scale X, or raise tol",
             Status.DIVERGED: "Give a smaller step0, for InverseTime a larger t0",
         }[certificate.status]

@@ -21,12 +21,16 @@ class Progress:
     Classes may be fitted in threads; the callbacks see one look at a time.
     """
 
-    def __init__(self, estimator: Any, X: Any, n_classes: int, interrupt: Interrupt) -> None:
+    def __init__(
+        self, estimator: Any, X: Any, n_classes: int, interrupt: Interrupt, *, linear: bool = True
+    ) -> None:
         self._estimator, self._X, self._interrupt = estimator, X, interrupt
+        self._linear = linear
         self._watched = bool(getattr(estimator, "_skl_callbacks", ()))
         self._lock = threading.Lock()
         self._several = n_classes > 1
-        self._coef, self._intercept = np.zeros((n_classes, X.shape[1])), np.zeros(n_classes)
+        width = X.shape[1] if linear else 0
+        self._coef, self._intercept = np.zeros((n_classes, width)), np.zeros(n_classes)
         self._context = estimator._init_callback_context(
             max_subtasks=n_classes if self._several else None,
             sequential_subtasks=not self._several,
@@ -67,7 +71,8 @@ class Progress:
             if not self._watched:
                 return False
             with self._lock:
-                self._coef[task], self._intercept[task] = w, b
+                if self._linear:
+                    self._coef[task], self._intercept[task] = w, b
                 look = context.subcontext(task_name="look")
                 look.call_on_fit_task_begin(estimator=self._estimator)
                 return self._end(look)
@@ -78,8 +83,11 @@ class Progress:
                 self._interrupt.requested |= self._end(context)
 
     def _end(self, context: Any) -> bool:
-        """End a task with the weights so far: whoever asks gets a model that predicts."""
+        """End a task with the weights so far: whoever asks gets a linear model that predicts."""
         now = {"coef_": self._coef.copy(), "intercept_": self._intercept.copy()}
         return bool(
-            context.call_on_fit_task_end(estimator=self._estimator, reconstruction_attributes=now)
+            context.call_on_fit_task_end(
+                estimator=self._estimator,
+                reconstruction_attributes=now if self._linear else None,
+            )
         )

@@ -37,7 +37,7 @@ from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
 from maxmargin.solvers import Monitor, Start, interruptible
-from maxmargin.solvers.smo import SMO, KernelSamples
+from maxmargin.solvers.smo import SMO, KernelSamples, free_memory
 from maxmargin.validation import (
     Array,
     Matrix,
@@ -103,14 +103,17 @@ class KernelModel(CertifiedModel):
         kernel: Kernel,
         loss: Loss,
         tasks: list[tuple[NDArray[np.intp], Array, Array]],
-    ) -> list[Solution]:
+    ) -> Progress:
         """Solve a problem for each (rows, targets, costs), in threads."""
         begin, stopping = time.perf_counter(), self._stopping()
         jobs = effective_n_jobs(self.n_jobs)
-        smo = SMO(cache_size=self.cache_size, n_threads=jobs if len(tasks) == 1 else 1)
+        cache, together = self.cache_size, min(jobs, len(tasks))
+        if cache is None and together > 1:
+            cache = 0.5e-6 * free_memory() / together
+        smo = SMO(cache_size=cache, n_threads=jobs if len(tasks) == 1 else 1)
         intercept = Intercept.FREE if self.fit_intercept else Intercept.NONE
         with interruptible() as interrupt:
-            progress = Progress(self, X, len(tasks), interrupt)
+            progress = Progress(self, X, len(tasks), interrupt, linear=False)
             progress.begin()
 
             def solve(task: int) -> Solution:
@@ -123,8 +126,7 @@ class KernelModel(CertifiedModel):
 
             solutions = in_threads(solve, range(len(tasks)), jobs)
         self.solutions_ = tuple(solutions)
-        self._progress = progress
-        return solutions
+        return progress
 
     def _finish(self, X: Matrix, coef: Array, support: NDArray[np.int32], kernel: Kernel) -> None:
         """Keep what prediction needs; coef has a column for each row of X."""
@@ -134,24 +136,22 @@ class KernelModel(CertifiedModel):
         self.intercept_ = np.array([solution.b for solution in self.solutions_])
         self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_], dtype=np.int32)
         self.shape_fit_ = (X.shape[0], X.shape[0]) if self._precomputed else X.shape
-        self._fitted_kernel = kernel
-        self.__dict__.pop("_progress").end()
-        self._warn_if_unproven(X)
+        self._fitted_kernel = None if self._precomputed else kernel
 
     def _values(self, X: Any, coef: Array) -> Array:
         """Σ c_j k(x_j, x) for every row x of X and every row c of coef."""
         check_is_fitted(self)
         X, _ = view_rows(self._check_rows(X, reset=False))
-        if self._precomputed:
+        if self._fitted_kernel is None:  # X has the kernel values themselves
             return np.asarray(X[:, self.support_] @ coef.T)
         jobs = effective_n_jobs(self.n_jobs)
         return KernelSamples(self._fitted_kernel, self.support_vectors_, jobs).predict(X, coef)
 
-    def _linear_weights(self, coef: Array) -> Array:
+    def _linear_weights(self, coef: Callable[[], Array]) -> Array:
         check_is_fitted(self)
-        if self.kernel != "linear":
+        if not isinstance(self._fitted_kernel, Linear):
             raise AttributeError("coef_ is only available with kernel='linear'.")
-        product = coef @ self.support_vectors_
+        product = coef() @ self.support_vectors_
         return np.asarray(product.toarray() if sparse.issparse(product) else product)
 
 
@@ -159,9 +159,11 @@ class SVC(ClassifierMixin, KernelModel):
     """Kernel support vector classifier that proves its answer.
 
     Minimises ½‖w‖² + Σ C_i max(0, 1 − y_i f(x_i)) over f(x) = <w, φ(x)> + b, where the kernel is
-    <φ(x), φ(z)>. More than two classes are solved one against one, as LIBSVM does; parameters and
-    fitted attributes are those of `sklearn.svm.SVC`, with two differences: `tol` is the relative
-    duality gap to prove, and `cache_size` is half of the free memory unless given.
+    <φ(x), φ(z)>. More than two classes are solved one against one, as LIBSVM does. Parameters and
+    fitted attributes have the names of `sklearn.svm.SVC`. What differs: `tol` is the relative
+    duality gap to prove; `cache_size` is half of the free memory unless given; `max_iter` counts
+    working sets; in gamma="scale" a sample weight counts like a repetition; there is no
+    `probability` and no `shrinking`.
 
     Parameters
     ----------
@@ -270,21 +272,17 @@ class SVC(ClassifierMixin, KernelModel):
         for first, second in pairs:
             rows = np.concatenate([first, second])
             tasks.append((rows, np.repeat([1.0, -1.0], [len(first), len(second)]), cost[rows]))
-        solutions = self._solve(X, kernel, HINGE, tasks)
-        self._store(X, members, solutions, kernel)
+        progress = self._solve(X, kernel, HINGE, tasks)
+        self._store(X, members, kernel)
+        progress.end()
+        self._warn_if_unproven(X)
         return self
 
-    def _store(
-        self,
-        X: Matrix,
-        members: list[NDArray[np.intp]],
-        solutions: list[Solution],
-        kernel: Kernel,
-    ) -> None:
+    def _store(self, X: Matrix, members: list[NDArray[np.intp]], kernel: Kernel) -> None:
         """Lay the pairs' coefficients out as LIBSVM does: a row for each rival class."""
         coef = np.zeros((len(members) - 1, X.shape[0]))
         pairs = itertools.combinations(range(len(members)), 2)
-        for (first, second), solution in zip(pairs, solutions, strict=True):
+        for (first, second), solution in zip(pairs, self.solutions_, strict=True):
             split = len(members[first])
             coef[second - 1, members[first]] = solution.beta[:split]
             coef[first, members[second]] = solution.beta[split:]
@@ -298,7 +296,7 @@ class SVC(ClassifierMixin, KernelModel):
     @property
     def coef_(self) -> Array:
         """The weights of a linear kernel, one row for each pair of classes."""
-        return self._linear_weights(self._pair_coef())
+        return self._linear_weights(self._pair_coef)
 
     def _pair_coef(self) -> Array:
         """Coefficients of all support vectors, one row for each pair of classes."""
@@ -331,7 +329,7 @@ class SVC(ClassifierMixin, KernelModel):
         """Return the label with the most votes of the pairs."""
         values = self._pair_values(X)
         if len(self.classes_) == 2:
-            return np.asarray(self.classes_[(values[:, 0] > 0.0).astype(int)])
+            return np.asarray(self.classes_[(values[:, 0] >= 0.0).astype(int)])
         scores = _by_class(values, len(self.classes_))
         votes = scores if self.break_ties else np.rint(scores)
         return np.asarray(self.classes_[votes.argmax(axis=1)])
@@ -398,16 +396,19 @@ class SVR(RegressorMixin, KernelModel):
         X, kernel = self._posed(X, cost)
         target = np.ascontiguousarray(y, dtype=np.float64)
         rows = np.arange(X.shape[0])
-        (solution,) = self._solve(X, kernel, loss, [(rows, target, cost)])
+        progress = self._solve(X, kernel, loss, [(rows, target, cost)])
+        solution = self.solution_
         support = np.flatnonzero(solution.beta).astype(np.int32)
         self.n_support_ = np.array([len(support)], dtype=np.int32)
         self._finish(X, solution.beta[np.newaxis], support, kernel)
+        progress.end()
+        self._warn_if_unproven(X)
         return self
 
     @property
     def coef_(self) -> Array:
         """The weights of a linear kernel."""
-        return self._linear_weights(self.dual_coef_)
+        return self._linear_weights(lambda: self.dual_coef_)
 
     def predict(self, X: Any) -> Array:
         """f(x) of each row."""

@@ -229,6 +229,8 @@ class Monitor:
     def finish(self, solver: str, status: Status, **notes: float) -> Solution:
         """Return the best point seen, certified as a pair."""
         certificate = self._best or self._certify_best()
+        if status is Status.OPTIMAL and not certificate.convex:
+            status = Status.STATIONARY
         return Solution(
             w=self._primal[1],
             b=self._primal[2],

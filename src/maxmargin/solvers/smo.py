@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 
@@ -19,9 +20,13 @@ from maxmargin.validation import Array, Matrix, check_count, check_positive
 #: Between looks at a gap that is not promising.
 _STEPS_PER_LOOK = 1000
 
-#: Restarts from residuals in float64, once float32 has nothing left to gain: as in iterative
-#: refinement, each is good for some six digits.
-_CORRECTIONS = 3
+#: Restarts from residuals in float64 in a row that do not lower the gap by a tenth. Each is a step
+#: of iterative refinement: what float32 gets wrong is relative to the change that it makes, and at
+#: a large C the gap jumps about before it falls.
+_PATIENCE = 30
+
+#: Kernel values beyond it leave the range of float32 in sums and products.
+_LARGEST = 1e30
 
 #: Free support vectors for which a linear system costs next to nothing.
 _FEW_FREE = 300
@@ -78,27 +83,34 @@ class SMO:
         )
         if start.beta is not None:
             smo.start(objective.feasible(start.beta), monitor.stopped)
-        steps, tol, corrections = 0, monitor.tol, _CORRECTIONS  # a start is looked at first
+        steps, tol = 0, monitor.tol  # a start is looked at before the first step
         if start.beta is None:
             steps = monitor.iterations_left(0, _STEPS_PER_LOOK)
+        least, failures = math.inf, 0
         while True:
             before = smo.outer_steps
             smo.run(tol, steps, monitor.stopped)
-            if smo.outer_steps < before + steps:  # it looked small enough
-                tol *= 0.5
+            satisfied = smo.outer_steps < before + steps  # its own estimate, in float32, was
             beta = smo.beta
             exact = n * np.count_nonzero(beta) <= _EXACT_VALUES
-            z = objective.kernel_values(beta) if exact else target - smo.fresh_residual(_never)
+            if exact:
+                z = objective.kernel_values(beta)
+            else:
+                fresh = smo.fresh_residual(monitor.stopped)  # nothing if it was stopped
+                z = target - (fresh if len(fresh) else smo.residual)
             status = monitor.judge_expansion(beta, z, smo.outer_steps)
             if status is Status.OPTIMAL and exact:
                 _polish(objective, monitor, beta, z)
             if status is not Status.RUNNING:
                 break
-            if smo.stuck:
-                if not exact or corrections == 0:
+            if satisfied:
+                tol *= 0.5
+                gap = monitor.history[-1].gap
+                failures = 0 if gap < 0.9 * least else failures + 1
+                least = min(least, gap)
+                if failures >= (_PATIENCE if exact else 3):
                     status = Status.STALLED
                     break
-                corrections -= 1
             smo.correct(target - z)
             steps = monitor.iterations_left(smo.outer_steps, _STEPS_PER_LOOK)
         return monitor.finish(
@@ -123,7 +135,7 @@ class KernelSamples:
         self.n_threads = n_threads
         self.kernel, self.X, self.formula = kernel, X, kernel.formula()
         self.centre: Array | None = None
-        if isinstance(kernel, Gaussian) and not sparse.issparse(X):
+        if isinstance(kernel, Gaussian) and not sparse.issparse(X) and X.shape[0] > 0:
             self.centre = X.mean(axis=0, dtype=np.float64)
 
     def prepared(self, X: Matrix) -> tuple[Matrix, Array]:
@@ -206,10 +218,6 @@ def free_memory() -> float:
         return 1e9
 
 
-def _never() -> bool:
-    return False
-
-
 def _require(objective: Objective) -> None:
     if objective.kernel is None:
         raise ValueError("solver='smo' needs an objective with a kernel: kernel=Linear().")
@@ -217,6 +225,14 @@ def _require(objective: Objective) -> None:
         raise ValueError(
             f"solver='smo' is for the hinge and epsilon-insensitive losses, not for"
             f" {objective.loss.name!r}."
+        )
+    diagonal = objective.diagonal
+    if objective.kernel.mercer is not False and not (diagonal >= 0.0).all():
+        raise ValueError("The kernel is negative on its diagonal, k(x, x) < 0: it is no kernel.")
+    if not (np.abs(diagonal) < _LARGEST).all():
+        raise ValueError(
+            f"Kernel values reach {diagonal.max():.1e}, beyond what float32 can work with. Scale X"
+            " (sklearn.preprocessing.StandardScaler), or lower gamma or degree."
         )
     if objective.intercept is Intercept.PENALIZED:
         raise ValueError("solver='smo' has a free intercept or none, not a penalised one.")
