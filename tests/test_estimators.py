@@ -550,3 +550,12 @@ def test_separable_data_have_the_widest_corridor():
     assert margins.min() == pytest.approx(1.0, abs=1e-3)
     assert model.certificate_.slack_sum < 1e-2
     assert model.certificate_.margin == pytest.approx(1 / np.linalg.norm(model.coef_))
+
+
+def test_the_warning_is_of_the_worst_problem():
+    model = LinearSVC(solver="dual_cd", max_iter=20, tol=1e-9)
+    with pytest.warns(ConvergenceWarning, match=r"in problem [123] of 3") as caught:
+        model.fit(*IRIS)
+    gaps = [solution.certificate.relative_gap for solution in model.solutions_]
+    worst = model.solutions_[int(np.argmax(gaps))].certificate
+    assert worst.sentence() in str(caught[0].message)

@@ -97,9 +97,16 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
 
     def _warn_if_unproven(self, X: Matrix) -> None:
         """Say what was reached whenever it is less than was asked for."""
-        certificate = self.certificate_
-        if certificate.status is Status.OPTIMAL:
+        unproven = [
+            (solution.certificate, place)
+            for place, solution in enumerate(self.solutions_, 1)
+            if solution.status is not Status.OPTIMAL
+        ]
+        if not unproven:
             return
+        certificate, place = max(unproven, key=lambda pair: pair[0].relative_gap)
+        several = len(self.solutions_) > 1
+        where = f" in problem {place} of {len(self.solutions_)}" if several else ""
         limit = {
             Status.STOPPED_BY_ITERATIONS: "Raise max_iter",
             Status.STOPPED_BY_TIME: "Raise max_time",
@@ -111,8 +118,8 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
             Status.DIVERGED: "Give a smaller step0, for InverseTime a larger t0",
         }[certificate.status]
         warnings.warn(
-            f"{type(self).__name__} {certificate.status.value} after {self.n_iter_} iterations:"
-            f" {certificate.sentence()}, and tol={self.tol:g} was asked for."
+            f"{type(self).__name__} {certificate.status.value} after"
+            f" {np.max(self.n_iter_)} iterations{where}: {certificate.sentence()}, and tol={self.tol:g} was asked for."
             f" {limit}, or accept the model as it is.{scale_advice(X)}",
             ConvergenceWarning,
             stacklevel=5,  # fit's caller, past scikit-learn's decorator
