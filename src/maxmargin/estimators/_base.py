@@ -119,7 +119,8 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         }[certificate.status]
         warnings.warn(
             f"{type(self).__name__} {certificate.status.value} after"
-            f" {np.max(self.n_iter_)} iterations{where}: {certificate.sentence()}, and tol={self.tol:g} was asked for."
+            f" {np.max(self.n_iter_)} iterations{where}: {certificate.sentence()}, and"
+            f" tol={self.tol:g} was asked for."
             f" {limit}, or accept the model as it is.{scale_advice(X)}",
             ConvergenceWarning,
             stacklevel=5,  # fit's caller, past scikit-learn's decorator
