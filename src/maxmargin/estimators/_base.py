@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+import maxmargin._core as _core
 from maxmargin.certificate import Certificate, Status, total
 from maxmargin.estimators._progress import Progress
 from maxmargin.losses import Loss
@@ -154,8 +155,7 @@ class LinearModel(CertifiedModel):
         stopping = self._stopping()
         problem = self._problem(X, targets[0], costs[0])
         X = problem.X
-        seeds = check_random_state(self.random_state).randint(2**31, size=len(targets))
-        starts = self._starts(targets, costs, [int(seed) for seed in seeds])
+        starts = self._starts(targets, costs, self._seeds(len(targets)))
         with interruptible() as interrupt:
             progress = Progress(self, X, len(targets), interrupt)
             progress.begin()
@@ -174,6 +174,14 @@ class LinearModel(CertifiedModel):
         self._store(solutions)
         progress.end()
         self._warn_if_unproven(X)
+
+    def _seeds(self, count: int) -> list[int]:
+        """Return a seed for each problem."""
+        given = self.random_state
+        if isinstance(given, int) and 0 <= given < 2**32:  # NumPy's generator takes long to seed
+            random = _core.Random(given)
+            return [int(random.below(2**31)) for _ in range(count)]
+        return [int(seed) for seed in check_random_state(given).randint(2**31, size=count)]
 
     def _problem(self, X: Matrix, y: Array, cost: Array) -> Problem:
         """Return the problem, after the check that X is finite: the row norms show it."""
