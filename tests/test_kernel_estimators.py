@@ -313,3 +313,53 @@ def test_a_precomputed_model_does_not_carry_its_matrix():
     X, y = IRIS
     model = SVC(kernel="precomputed").fit(rbf_kernel(X), y)
     assert len(pickle.dumps(model)) < 100_000
+
+
+# ---- inputs that trip others up
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("Model", [SVC, SVR])
+def test_what_is_not_finite_is_refused(Model, value):
+    X, y = IRIS[0].copy(), IRIS[1]
+    X[3, 2] = value
+    with pytest.raises(ValueError, match="X contains"):
+        Model().fit(X, y)
+
+
+@pytest.mark.parametrize("C", [1e-8, 1e8])
+def test_costs_of_any_size_are_solved(C):
+    assert SVC(C=C).fit(*IRIS).certificate_.status is Status.OPTIMAL
+
+
+def test_constant_columns_leave_a_constant():
+    model = SVC().fit(np.ones((6, 2)), [0, 1, 0, 1, 1, 1])
+    np.testing.assert_array_equal(model.predict(np.ones((2, 2))), 1)
+
+
+def test_read_only_rows_empty_rows_and_long_indices():
+    X, y = IRIS
+    rows = sparse.csr_matrix(np.where(X > 0.5, X, 0.0))
+    assert (np.diff(rows.indptr) == 0).any()
+    plain = SVC().fit(rows, y).decision_function(rows)
+    for part in ("indices", "indptr"):
+        setattr(rows, part, getattr(rows, part).astype(np.int64))
+    np.testing.assert_array_equal(SVC().fit(rows, y).decision_function(rows), plain)
+    frozen = X.copy()
+    frozen.setflags(write=False)
+    assert SVC().fit(frozen, y).score(frozen, y) > 0.95
+
+
+def test_columns_of_wildly_different_size_end_with_a_warning():
+    """Float32 kernel values lose the small columns: better said than hidden."""
+    X = IRIS[0] * [1.0, 1e4, 1e-4, 1.0]
+    model = SVC(kernel="linear", max_iter=2000)
+    with pytest.warns(ConvergenceWarning, match="StandardScaler"):
+        model.fit(X, IRIS[1])
+    assert model.certificate_.status is not Status.OPTIMAL
+    assert model.certificate_.relative_gap > model.tol
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_one_row_is_enough_for_regression():
+    np.testing.assert_allclose(SVR().fit([[1.0, 2.0]], [3.0]).predict([[1.0, 2.0]]), 3.0, atol=0.1)

@@ -260,47 +260,48 @@ class User(Kernel):
 
 
 @dataclass(frozen=True)
-class Sum(Kernel):
+class _Pair(Kernel):
+    """Two kernels, combined value by value; certain to be a kernel if both are."""
+
+    first: Kernel
+    second: Kernel
+
+    @staticmethod
+    @abstractmethod
+    def _combined(first: Array, second: Array) -> Array:
+        """Combine the values of both."""
+
+    @property
+    def mercer(self) -> bool | None:  # type: ignore[override]
+        """Sums are by definition, products by Schur's theorem."""
+        return True if self.first.mercer and self.second.mercer else None
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        return self._combined(self.first(A, B), self.second(A, B))
+
+    def diagonal(self, A: Matrix) -> Array:
+        return self._combined(self.first.diagonal(A), self.second.diagonal(A))
+
+    def fitted(self, X: Matrix, weight: Array | None = None) -> Kernel:
+        return replace(
+            self, first=self.first.fitted(X, weight), second=self.second.fitted(X, weight)
+        )
+
+
+class Sum(_Pair):
     """k₁ + k₂."""
 
-    first: Kernel
-    second: Kernel
-
-    @property
-    def mercer(self) -> bool | None:  # type: ignore[override]
-        """Certain if both are."""
-        return True if self.first.mercer and self.second.mercer else None
-
-    def __call__(self, A: Matrix, B: Matrix) -> Array:
-        return self.first(A, B) + self.second(A, B)
-
-    def diagonal(self, A: Matrix) -> Array:
-        return self.first.diagonal(A) + self.second.diagonal(A)
-
-    def fitted(self, X: Matrix, weight: Array | None = None) -> Kernel:
-        return Sum(self.first.fitted(X, weight), self.second.fitted(X, weight))
+    @staticmethod
+    def _combined(first: Array, second: Array) -> Array:
+        return first + second
 
 
-@dataclass(frozen=True)
-class Product(Kernel):
+class Product(_Pair):
     """k₁ k₂."""
 
-    first: Kernel
-    second: Kernel
-
-    @property
-    def mercer(self) -> bool | None:  # type: ignore[override]
-        """Certain if both are (Schur's product theorem)."""
-        return True if self.first.mercer and self.second.mercer else None
-
-    def __call__(self, A: Matrix, B: Matrix) -> Array:
-        return self.first(A, B) * self.second(A, B)
-
-    def diagonal(self, A: Matrix) -> Array:
-        return self.first.diagonal(A) * self.second.diagonal(A)
-
-    def fitted(self, X: Matrix, weight: Array | None = None) -> Kernel:
-        return Product(self.first.fitted(X, weight), self.second.fitted(X, weight))
+    @staticmethod
+    def _combined(first: Array, second: Array) -> Array:
+        return first * second
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,7 @@ class SVC(ClassifierMixin, KernelModel):
     break_ties : bool, default=False
         Whether `predict` breaks ties of votes by the decision values.
     n_jobs : int or None, default=None
-        Threads: over the pairs of classes, or for kernel values if there is one pair.
+        Threads: over the pairs of classes, or for the kernel values of dense data if there is one.
     random_state : int, RandomState or None, default=None
         Not used: the fit is deterministic.
     verbose : int, default=0
