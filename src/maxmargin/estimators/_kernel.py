@@ -1,0 +1,165 @@
+"""What the kernel machines share: kernels by name, SMO, prediction from support vectors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.estimators._base import CertifiedModel
+from maxmargin.estimators._progress import Progress
+from maxmargin.kernels import (
+    Cosine,
+    Gaussian,
+    HistogramIntersection,
+    Kernel,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Precomputed,
+    Sigmoid,
+    User,
+)
+from maxmargin.losses import Loss
+from maxmargin.multiclass import in_threads
+from maxmargin.objective import Intercept, Objective
+from maxmargin.problem import Problem
+from maxmargin.solution import Solution
+from maxmargin.solvers import Monitor, Start, interruptible
+from maxmargin.solvers.smo import SMO, KernelSamples, free_memory
+from maxmargin.validation import (
+    Array,
+    Matrix,
+    check_choice,
+    view_rows,
+)
+
+_NAMES = (
+    "linear",
+    "poly",
+    "rbf",
+    "sigmoid",
+    "laplacian",
+    "cosine",
+    "histogram_intersection",
+    "precomputed",
+)
+
+
+class KernelModel(CertifiedModel):
+    """f(x) = Σ c_j k(x_j, x) + b over the support vectors x_j, with the certificate of the fit."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
+    def _kernel(self, X: Matrix, weight: Array) -> Kernel:
+        """Return the kernel with numbers for parameters."""
+        given = self.kernel
+        if isinstance(given, Kernel):
+            return given.fitted(X, weight)
+        if callable(given):
+            return User(given)
+        named: dict[str, Callable[[], Kernel]] = {
+            "linear": Linear,
+            "poly": lambda: Polynomial(self.gamma, self.degree, self.coef0),
+            "rbf": lambda: Gaussian(self.gamma),
+            "sigmoid": lambda: Sigmoid(self.gamma, self.coef0),
+            "laplacian": lambda: Laplacian(self.gamma),
+            "cosine": Cosine,
+            "histogram_intersection": HistogramIntersection,
+            "precomputed": lambda: Precomputed(X),
+        }
+        return named[check_choice("kernel", given, _NAMES)]().fitted(X, weight)
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _posed(self, X: Matrix, cost: Array) -> tuple[Matrix, Kernel]:
+        """Return the samples as the kernel takes them, and the kernel."""
+        X, _ = view_rows(X)
+        kernel = self._kernel(X, cost / cost.max())
+        return (_positions(X) if self._precomputed else X), kernel
+
+    def _solve(
+        self,
+        X: Matrix,
+        kernel: Kernel,
+        loss: Loss,
+        tasks: list[tuple[NDArray[np.intp], Array, Array]],
+    ) -> Progress:
+        """Solve a problem for each (rows, targets, costs), in threads."""
+        begin, stopping = time.perf_counter(), self._stopping()
+        jobs = effective_n_jobs(self.n_jobs)
+        cache, together = self.cache_size, min(jobs, len(tasks))
+        if cache is None and together > 1:
+            cache = 0.5e-6 * free_memory() / together
+        smo = SMO(cache_size=cache, n_threads=jobs if len(tasks) == 1 else 1)
+        intercept = Intercept.FREE if self.fit_intercept else Intercept.NONE
+        with interruptible() as interrupt:
+            progress = Progress(self, X, len(tasks), interrupt, linear=False)
+            progress.begin()
+
+            def solve(task: int) -> Solution:
+                rows, target, cost = tasks[task]
+                problem = Problem(_rows_of(X, rows), target, cost)
+                objective = Objective(problem, loss, intercept, kernel=kernel)
+                with progress.reporting(task) as report:
+                    monitor = Monitor(objective, stopping, interrupt, report, begin)
+                    return smo.solve(objective, monitor, Start())
+
+            solutions = in_threads(solve, range(len(tasks)), jobs)
+        self.solutions_ = tuple(solutions)
+        return progress
+
+    def _finish(self, X: Matrix, coef: Array, support: NDArray[np.int32], kernel: Kernel) -> None:
+        """Keep what prediction needs; coef has a column for each row of X."""
+        self.support_ = support
+        self.support_vectors_ = X[:0] if self._precomputed else X[support]
+        self.dual_coef_ = coef[:, support]
+        self.intercept_ = np.array([solution.b for solution in self.solutions_])
+        self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_], dtype=np.int32)
+        self.shape_fit_ = (X.shape[0], X.shape[0]) if self._precomputed else X.shape
+        self._fitted_kernel = None if self._precomputed else kernel
+
+    def _values(self, X: Any, coef: Array) -> Array:
+        """Σ c_j k(x_j, x) for every row x of X and every row c of coef."""
+        check_is_fitted(self)
+        X, _ = view_rows(self._check_rows(X, reset=False))
+        if self._fitted_kernel is None:  # X has the kernel values themselves
+            return np.asarray(X[:, self.support_] @ coef.T)
+        jobs = effective_n_jobs(self.n_jobs)
+        return KernelSamples(self._fitted_kernel, self.support_vectors_, jobs).predict(X, coef)
+
+    def _linear_weights(self, coef: Callable[[], Array]) -> Array:
+        check_is_fitted(self)
+        if not isinstance(self._fitted_kernel, Linear):
+            raise AttributeError("coef_ is only available with kernel='linear'.")
+        product = coef() @ self.support_vectors_
+        return np.asarray(product.toarray() if sparse.issparse(product) else product)
+
+
+def _positions(K: Matrix) -> Array:
+    """Return the samples of a kernel matrix: their positions."""
+    if sparse.issparse(K):
+        raise TypeError("kernel='precomputed' needs a dense kernel matrix: use X.toarray().")
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"kernel='precomputed' needs a square matrix of kernel values, X has shape {K.shape}."
+        )
+    return np.arange(K.shape[0], dtype=np.float64)[:, np.newaxis]
+
+
+def _rows_of(X: Matrix, rows: NDArray[np.intp]) -> Matrix:
+    """Return those rows; X itself if they are all of it, in order."""
+    if len(rows) == X.shape[0] and np.array_equal(rows, np.arange(len(rows))):
+        return X
+    return X[rows]
