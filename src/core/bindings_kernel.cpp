@@ -135,6 +135,20 @@ void bind_kernel(nb::module_& m) {
           },
           "function"_a, "n_samples"_a)
       .def(
+          "twice",
+          [](const BoundSource& self) {
+            const Size n = self.n_samples;
+            const RowSource once = self.rows;
+            return BoundSource{[once, n](const std::int32_t* index, Size count, float* const* out) {
+                                 std::vector<std::int32_t> sample(index, index + count);
+                                 for (std::int32_t& i : sample) i %= static_cast<int>(n);
+                                 once(sample.data(), count, out);
+                                 for (Size r = 0; r < count; ++r) std::copy_n(out[r], n, out[r] + n);
+                               },
+                               2 * n};
+          },
+          nb::keep_alive<0, 1>(), "Every sample twice: rows of n values, and the same again.")
+      .def(
           "rows",
           [](const BoundSource& self, InOrder index, FloatMatrix out) {
             const Size count = static_cast<Size>(index.shape(0));
@@ -204,10 +218,11 @@ void bind_kernel(nb::module_& m) {
           "beta"_a, "stop"_a)
       .def(
           "run",
-          [](BoundSmo& self, double tol, Size max_outer, nb::callable stop) {
-            polled(stop, [&](Poll& poll) { self.smo->run(tol, max_outer, poll); });
+          [](BoundSmo& self, double tol, double negligible, Size max_outer, nb::callable stop) {
+            polled(stop, [&](Poll& poll) { self.smo->run(tol, negligible, max_outer, poll); });
           },
-          "tol"_a, "max_outer"_a, "stop"_a, "Outer steps until the gap looks small enough.")
+          "tol"_a, "negligible"_a, "max_outer"_a, "stop"_a,
+          "Outer steps until the gap looks small enough.")
       .def(
           "fresh_residual",
           [](BoundSmo& self, nb::callable stop) {
@@ -226,7 +241,6 @@ void bind_kernel(nb::module_& m) {
       .def_prop_ro("beta", [](const BoundSmo& self) { return copied(self.smo->beta); })
       .def_prop_ro("residual", [](const BoundSmo& self) { return copied(self.smo->residual); })
       .def_prop_ro("violation", [](const BoundSmo& self) { return self.smo->violation; })
-      .def_prop_ro("threshold", [](const BoundSmo& self) { return self.smo->threshold; })
       .def_prop_ro("stuck", [](const BoundSmo& self) { return self.smo->stuck; })
       .def_prop_ro("steps", [](const BoundSmo& self) { return self.smo->steps; })
       .def_prop_ro("outer_steps", [](const BoundSmo& self) { return self.smo->outer_steps; })

@@ -223,14 +223,15 @@ class Smo {
   std::vector<double> beta, residual;
   Size steps = 0, outer_steps = 0;
   double violation = std::numeric_limits<double>::infinity();  // LIBSVM's m - M
-  double threshold = 0.0;  // midway between the two sides: about the intercept
+  std::vector<double> threshold;  // of each group, midway between its two sides
   bool stuck = false;      // nothing is left to gain that rounding would show
 
   Smo(const SmoProblem& problem, Size working, Size capacity, RowSource source)
       : beta(problem.n, 0.0),
         residual(problem.target, problem.target + problem.n),
+        threshold(1 + *std::max_element(problem.group, problem.group + problem.n), 0.0),
         problem_(problem),
-        n_groups_(1 + *std::max_element(problem.group, problem.group + problem.n)),
+        n_groups_(static_cast<int>(threshold.size())),
         working_(std::min(working, problem.n)),
         cache_(problem.n, std::max(capacity, working_), std::move(source)),
         member_(problem.n, 0) {}
@@ -274,12 +275,13 @@ class Smo {
     return fresh;
   }
 
-  // The gap with intercept b: the sum of what each sample could still gain at the present
+  // The gap with these thresholds: the sum of what each sample could still gain at the present
   // residuals, which is the Fenchel-Young gap of its term.
-  double gap(double b) const {
+  double gap() const {
     double total = 0.0;
     for (Size i = 0; i < problem_.n; ++i) {
-      const double pull = residual[i] - b, at = beta[i], epsilon = problem_.epsilon;
+      const double pull = residual[i] - threshold[problem_.group[i]], at = beta[i];
+      const double epsilon = problem_.epsilon;
       const double above = pull - epsilon, below = pull + epsilon;
       const double best = above > 0.0   ? problem_.upper[i] * above
                           : below < 0.0 ? problem_.lower[i] * below
@@ -298,15 +300,15 @@ class Smo {
     return total;
   }
 
-  // Outer steps until the gap looks like tol times the dual value.
-  void run(double tol, Size max_outer, Poll& poll) {
+  // Outer steps until the gap looks like tol times the dual value, or is at most `negligible`.
+  void run(double tol, double negligible, Size max_outer, Poll& poll) {
     constexpr int kPatience = 10;
     double best = dual();
     for (Size k = 0, idle = 0; k < max_outer; ++k) {
       poll();
       if (!step(0.0)) return;
       const double now = dual();
-      if (gap(threshold) <= tol * now) return;
+      if (gap() <= std::max(tol * std::fabs(now), negligible)) return;
       idle = now > best + 1e-15 * std::fabs(best) ? 0 : idle + 1;
       best = std::max(best, now);
       stuck = idle == kPatience;
@@ -361,22 +363,28 @@ class Smo {
       const double other_down = problem_.balanced ? most_down[g] : 0.0;
       if (up_[i] + other_down > 0.0) rises_.push_back(static_cast<std::int32_t>(i));
       if (down_[i] + other_up > 0.0) falls_.push_back(static_cast<std::int32_t>(i));
+      up_[i] -= threshold[g];  // so that groups compare
+      down_[i] += threshold[g];
     }
     renew();
   }
 
+  // Of an interval that is open to one side where all variables of a group are at one bound.
+  static double middle(double low, double high) {
+    if (std::isinf(low)) return std::isinf(high) ? 0.0 : high;
+    return std::isinf(high) ? low : 0.5 * (low + high);
+  }
+
   void measure(const double* most_up, const double* most_down) {
     violation = -std::numeric_limits<double>::infinity();
-    double sum = 0.0;
     for (int g = 0; g < n_groups_; ++g) {
       if (problem_.balanced) {
         violation = std::max(violation, most_up[g] + most_down[g]);
-        sum += 0.5 * (most_up[g] - most_down[g]);
+        threshold[g] = middle(-most_down[g], most_up[g]);
       } else {
         violation = std::max({violation, most_up[g], most_down[g]});
       }
     }
-    threshold = problem_.balanced ? sum / n_groups_ : 0.0;
   }
 
   void renew() {

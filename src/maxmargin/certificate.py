@@ -28,6 +28,7 @@ class Status(Enum):
     STOPPED_BY_TIME = "stopped by max_time"
     INTERRUPTED = "interrupted"
     STALLED = "stalled at the precision of the kernel values"
+    INFEASIBLE = "infeasible: the classes cannot be separated"
     STATIONARY = "stationary, of a kernel that is not positive semidefinite"
     DIVERGED = "diverged"
 
@@ -45,8 +46,9 @@ class Certificate:
     gap : float
         P − D ≥ 0, summed from non-negative parts, so that rounding cannot turn it negative.
     relative_gap : float
-        gap / dual: the fitted objective exceeds the optimum by at most this fraction. A gap below
-        `Objective.negligible` is compared with that, if the optimum is smaller still.
+        gap / dual: the fitted objective exceeds the optimum by at most this fraction; gap / −primal
+        for the objectives that are negative. A gap below `Objective.negligible` is compared with
+        that, if the optimum is smaller still.
     kkt_violation : float
         Worst violation of the optimality conditions, in units of the margin.
     n_support_free, n_support_bounded : int
@@ -88,7 +90,7 @@ class Certificate:
             return "objective proven optimal"
         if not math.isfinite(self.relative_gap):
             return f"nothing proven yet but an objective within {self.gap:.3g} of the optimum"
-        if self.relative_gap * self.dual < 0.999 * self.gap:
+        if self.relative_gap * max(self.dual, -self.primal) < 0.999 * self.gap:
             return f"objective proven within {self.gap:.2g} of the optimum, which is nearly 0"
         return f"objective proven within {100 * self.relative_gap:.2g} % of the optimum"
 
@@ -133,11 +135,15 @@ def total(certificates: Sequence[Certificate]) -> Certificate:
 
 
 def relative(gap: float, dual: float, negligible: float = 0.0) -> float:
-    """Gap / dual, the bound on (P − P*) / P*; a gap that is negligible is compared with that."""
-    scale = max(dual, negligible) if gap <= negligible else dual
+    """Return the bound on (P − P*) / |P*|: gap / dual, or gap / −primal if the primal is negative.
+
+    A gap that is negligible is compared with that.
+    """
+    scale = max(dual, -(dual + gap))
+    scale = max(scale, negligible) if gap <= negligible else scale
     if gap == 0.0:
         return 0.0
-    return gap / scale if scale > 0.0 else math.inf
+    return gap / scale if scale > 0.0 and gap < math.inf else math.inf
 
 
 def certify(objective: Objective, w: Array, b: float, beta: Array) -> Certificate:
@@ -168,16 +174,22 @@ def certify_expansion(
     The same sum as for a linear f, with ‖w − w_β‖² = (w − β)'K(w − β).
     """
     z = objective.kernel_values(w) if z is None else z
+    if objective.hard:
+        return _certify_hard(objective, w, b, beta, z)
     apart = w - beta
     distance = float(apart @ objective.kernel_values(apart)) if apart.any() else 0.0
     square = float(w @ z)
     dual_square = square - 2.0 * float(apart @ z) + distance
     part = objective.judge.tally_values(z + b, beta)
     slip = abs(b * float(beta.sum()))  # what rounding leaves of Σ β = 0 weakens the bound
-    dual = part.conjugates - 0.5 * dual_square - slip
+    primal, dual = 0.5 * square + part.losses, part.conjugates - 0.5 * dual_square - slip
     gap = part.brackets + 0.5 * max(0.0, distance) + slip
+    if objective.mass is not None:
+        extra, lost = _mass_terms(objective, beta)
+        primal, gap = primal + extra, gap + lost
+        dual = primal - gap
     return Certificate(
-        primal=0.5 * square + part.losses,
+        primal=primal,
         dual=dual,
         gap=gap,
         relative_gap=relative(gap, dual, objective.negligible),
@@ -186,6 +198,58 @@ def certify_expansion(
         n_support_bounded=part.n_bounded,
         margin=1.0 / math.sqrt(square) if square > 0.0 else math.inf,
         slack_sum=part.slacks,
+        convex=objective.convex,
+    )
+
+
+def _mass_terms(objective: Objective, beta: Array) -> tuple[float, float]:
+    """Return −sρ or sε, and what Σ |β_i| ≠ s costs the dual.
+
+    For the margin the two differ by rounding only; the tube allows Σ |β_i| < s.
+    """
+    assert objective.mass is not None
+    lacking = objective.mass - float(np.abs(beta).sum())
+    if objective.loss.one_sided:
+        rho = objective.loss.target_scale
+        return -objective.mass * rho, abs(lacking * rho)
+    return objective.mass * objective.loss.epsilon, abs(lacking * objective.loss.epsilon)
+
+
+def _certify_hard(
+    objective: Objective, w: Array, b: float, beta: Array, z: Array
+) -> Certificate:
+    """Judge a hard margin: f scaled so that the least margin is 1, β so that its value is largest.
+
+    If v = f / least and α = sβ with s = Σ |β_i| / ‖w_β‖², the gap is
+    ½‖w_v − w_α‖² + Σ |α_i| (y_i v(x_i) − 1).
+    """
+    y, used = objective.problem.y, objective.problem.cost > 0.0
+    margins = y * (z + b)
+    least = float(margins[used].min())
+    apart = w - beta
+    K_beta = z - objective.kernel_values(apart) if apart.any() else z
+    mass, square, dual_square = float(np.abs(beta).sum()), float(w @ z), float(beta @ K_beta)
+    scale = mass / dual_square if dual_square > 0.0 else math.inf
+    dual = 0.5 * mass * scale if mass > 0.0 else 0.0
+    primal = gap = math.inf
+    if least > 0.0 and mass > 0.0:
+        primal = 0.5 * square / least**2
+        change = w / least - scale * beta
+        distance = float(change @ (z / least - scale * K_beta))
+        beyond = np.maximum(0.0, margins / least - 1.0)
+        slip = scale * abs(b / least * float(beta.sum()))
+        gap = 0.5 * max(0.0, distance) + scale * float(np.abs(beta) @ beyond) + slip
+    edge = int(np.count_nonzero(beta))
+    return Certificate(
+        primal=primal,
+        dual=dual,
+        gap=gap,
+        relative_gap=relative(gap, dual),
+        kkt_violation=float(margins[beta != 0.0].max() / least - 1.0) if gap < math.inf else gap,
+        n_support_free=edge,
+        n_support_bounded=0,
+        margin=least / math.sqrt(square) if least > 0.0 else 0.0,
+        slack_sum=0.0 if least > 0.0 else math.inf,
         convex=objective.convex,
     )
 

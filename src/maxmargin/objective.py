@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
@@ -33,6 +34,13 @@ class Objective:
     With a kernel, <w, x> is Σ c_j k(x_j, x) and ‖w‖² is c'Kc: a primal point is its coefficients c.
     A penalised intercept is a further feature of constant value `intercept_scaling`, so that
     ½ (b / intercept_scaling)² joins ½‖w‖². A free one adds the dual constraint Σ β_i = 0.
+
+    With a `mass` s the number in the loss is a variable too: the margin ρ that is asked for in
+    classification, for which −sρ joins P, or the tube ε in regression, for which sε does. In the
+    dual, Σ |β_i| = s (≤ s for the tube). This is the ν-SVM with ν = s / Σ C_i, and without an
+    intercept and with one class the one-class SVM. `loss` holds the value at which P is meant.
+
+    A `hard` margin asks for y_i f(x_i) ≥ 1 of every sample and leaves β unbounded; costs are 1.
     """
 
     problem: Problem
@@ -40,13 +48,26 @@ class Objective:
     intercept: Intercept = Intercept.FREE
     intercept_scaling: float = 1.0
     kernel: Kernel | None = None
+    mass: float | None = None
+    hard: bool = False
 
     def __post_init__(self) -> None:
         y = self.problem.y
+        if self.mass is not None:
+            _check_mass(self)
         if self.loss.one_sided and not (np.abs(y) == 1.0).all():
             raise ValueError(
                 f"loss={self.loss.name!r} needs labels -1 and +1, got {np.unique(y)[:5].tolist()}."
             )
+
+    def at(self, number: float) -> Objective:
+        """Return the objective with that ρ or ε in its loss."""
+        name = "target_scale" if self.loss.one_sided else "epsilon"
+        other = replace(self, loss=replace(self.loss, **{name: number}))
+        for known in ("box", "diagonal", "convex", "negligible"):  # the number is not in them
+            if known in self.__dict__:
+                other.__dict__[known] = self.__dict__[known]
+        return other
 
     @cached_property
     def terms(self) -> _core.Terms:
@@ -69,20 +90,33 @@ class Objective:
     @cached_property
     def box(self) -> Box:
         """Where the dual variables may lie."""
-        return self.loss.box(self.problem.y, self.problem.cost)
+        cost = self.problem.cost
+        return self.loss.box(self.problem.y, np.where(cost > 0.0, np.inf, 0.0) if self.hard else cost)
 
     @cached_property
     def negligible(self) -> float:
         """A value of the objective that counts as zero: 1e-11 of what any fit worth having costs.
 
         That is P(0, 0), or the ½‖w‖² with which f reaches the size of the targets on the longest
-        row, whichever is less; so a large C does not make it large.
+        row, whichever is less; so a large C does not make it large. Where the margin is a variable,
+        P is −½‖w‖² at the optimum, and the longest row weighted by its box gives the scale.
         """
         y, cost = self.problem.y, self.problem.cost
+        if self.mass is not None and self.loss.one_sided:
+            return 1e-11 * 0.5 * self.mass * float((cost * self.diagonal).max())
         at_zero = float(self.loss.value(y, cost, np.zeros_like(y)).sum())
         longest = float(self.diagonal.max())
         needed = 0.5 * float(np.abs(y).max()) ** 2 / longest if longest > 0.0 else np.inf
         return 1e-11 * min(at_zero, needed)
+
+    @cached_property
+    def hopeless(self) -> float:
+        """A dual value that shows a hard margin to be impossible, as far as numbers can tell.
+
+        ½‖w‖² is then so large that the margin is less than a millionth of the longest row.
+        """
+        longest = float(self.diagonal.max())
+        return 0.5e12 / longest if self.hard and longest > 0.0 else math.inf
 
     @cached_property
     def unit(self) -> float:
@@ -151,22 +185,50 @@ class Objective:
         terms = self.loss.conjugate(self.problem.y, self.problem.cost, beta)
         return float(terms.sum()) - self.regularizer(w, b)
 
-    def best_intercept(self, z: Array) -> float:
-        """Minimise Σ C_i ℓ(z_i + b) over b for an absolute loss; the middle if several b do.
+    def best_intercept(self, z: Array, beta: Array | None = None) -> float:
+        """Minimise Σ C_i ℓ(z_i + b) over b for an absolute loss; β settles which of several b.
 
         The derivative in b falls by `upper` where a sample leaves its costly side and by −`lower`
         where it enters the other one: walk through those breakpoints until it crosses 0.
         """
-        pull = self.loss.target_scale * self.problem.y - z
-        places = np.concatenate([pull - self.loss.epsilon, pull + self.loss.epsilon])
+        pull, epsilon = self.loss.target_scale * self.problem.y - z, self.loss.epsilon
+        places = np.concatenate([pull - epsilon, pull + epsilon])
         falls = np.concatenate([self.box.upper, -self.box.lower])
-        places, falls = places[falls > 0.0], falls[falls > 0.0]
-        order = np.argsort(places)
-        places, left = places[order], self.box.upper.sum() - np.cumsum(falls[order])
-        slack = 1e-12 * falls.sum()
-        first = min(int(np.searchsorted(-left, -slack)), len(places) - 1)
-        last = min(int(np.searchsorted(-left, slack, side="right")), len(places) - 1)
-        return 0.5 * float(places[first] + places[last])
+        ends = pull[:0]
+        if beta is not None:
+            edge = self.edge(beta)
+            ends = pull[edge] - epsilon * np.sign(beta[edge])
+        return _crossing(places, falls, float(self.box.upper.sum()), ends)
+
+    def best_offsets(self, z: Array, beta: Array) -> tuple[float, float]:
+        """Minimise P over the intercept and the number in the loss, where that is a variable.
+
+        Each side has a threshold of its own: ρ − b for the positive samples and ρ + b for the
+        negative ones, or ε + b above the tube and ε − b below it.
+        """
+        assert self.mass is not None
+        y, cost, edge = self.problem.y, self.problem.cost, self.edge(beta)
+
+        def threshold(values: Array, members: Array, on_edge: Array, mass: float) -> float:
+            """Minimise Σ C_i max(0, t − v_i) − mass t over t."""
+            return _crossing(values[members], cost[members], mass, values[edge & on_edge])
+
+        half, everyone, positive = 0.5 * self.mass, cost > 0.0, y > 0.0
+        if not self.loss.one_sided:
+            above = -threshold(z - y, everyone, beta > 0.0, half)
+            below = -threshold(y - z, everyone, beta < 0.0, half)
+            if above + below < 0.0:
+                return self.at(0.0).best_intercept(z, beta), 0.0
+            return 0.5 * (above - below), 0.5 * (above + below)
+        if self.intercept is Intercept.NONE:
+            return 0.0, threshold(z, everyone, everyone, self.mass)
+        rise = threshold(z, positive, positive, half)
+        fall = threshold(-z, ~positive, ~positive, half)
+        return 0.5 * (fall - rise), 0.5 * (fall + rise)
+
+    def edge(self, beta: Array) -> Array:
+        """Which samples are support vectors on the edge of the margin or tube."""
+        return (beta != 0.0) & (beta > self.box.lower) & (beta < self.box.upper)
 
     def feasible(self, beta: Array) -> Array:
         """Make the dual point feasible: clipped to its box and, for a free intercept, balanced.
@@ -175,9 +237,32 @@ class Objective:
         """
         if not self.loss.regularized:
             return np.zeros_like(beta)
+        if self.hard:
+            return self._balanced(np.clip(beta, self.box.lower, self.box.upper))
         clipped = np.empty_like(beta)
         self.judge.clip(beta, clipped)
-        return self._balanced(clipped) if self.intercept is Intercept.FREE else clipped
+        if self.mass is not None and self.loss.one_sided:
+            return self._filled(clipped, self.mass)
+        if self.intercept is Intercept.FREE:
+            clipped = self._balanced(clipped)
+        if self.mass is not None:
+            clipped *= min(1.0, self.mass / max(float(np.abs(clipped).sum()), self.mass))
+        return clipped
+
+    def _filled(self, beta: Array, mass: float) -> Array:
+        """Σ |β_i| = mass, in equal shares of the two labels; scaled down, or filled up evenly."""
+        y, cost = self.problem.y, self.problem.cost
+        sides = [y > 0.0, y < 0.0] if self.intercept is Intercept.FREE else [y > 0.0]
+        share = mass / len(sides)
+        for side in sides:
+            size, most = np.abs(beta[side]), cost[side]
+            total = float(size.sum())
+            if total > share:
+                size *= share / total
+            elif total < share:
+                size += (most - size) * ((share - total) / float((most - size).sum()))
+            beta[side] = y[side] * size
+        return beta
 
     def _balanced(self, beta: Array) -> Array:
         """Σ β_i = 0, by scaling down entries of the heavier sign; 0 lies in every box.
@@ -193,3 +278,39 @@ class Objective:
         entries = inside if enough else heavier
         remaining = max(0.0, 1.0 - excess / float(beta.sum(where=entries)))
         return np.multiply(beta, remaining, out=beta, where=entries)
+
+
+def _crossing(places: Array, falls: Array, start: float, edges: Array) -> float:
+    """Where a derivative that starts so and falls at each place crosses 0.
+
+    If it is 0 in between two places, the mean of the edge support vectors' places is taken as far
+    as it lies there, and the middle if there are none.
+    """
+    places, falls = places[falls > 0.0], falls[falls > 0.0]
+    order = np.argsort(places)
+    places, left = places[order], start - np.cumsum(falls[order])
+    slack = 1e-12 * float(falls.sum())
+    first = places[min(int(np.searchsorted(-left, -slack)), len(places) - 1)]
+    last = places[min(int(np.searchsorted(-left, slack, side="right")), len(places) - 1)]
+    wanted = edges.mean() if len(edges) else 0.5 * (first + last)
+    return float(min(max(wanted, first), last))
+
+
+def _check_mass(objective: Objective) -> None:
+    """Refuse a mass that the boxes cannot hold, or a combination that has no meaning."""
+    problem, loss, mass = objective.problem, objective.loss, objective.mass
+    assert mass is not None
+    if not loss.bounded or not loss.regularized or objective.kernel is None:
+        raise ValueError("A mass needs a kernel and the hinge or epsilon-insensitive loss.")
+    if objective.intercept is Intercept.PENALIZED:
+        raise ValueError("A mass goes with a free intercept or none, not with a penalised one.")
+    sides = [problem.y > 0.0, problem.y < 0.0]
+    if objective.intercept is Intercept.NONE:
+        if not loss.one_sided or sides[1].any():
+            raise ValueError("A mass without an intercept is for one class, y = +1 throughout.")
+        sides = sides[:1]
+    most = math.inf
+    if loss.one_sided:
+        most = len(sides) * min(float(problem.cost[side].sum()) for side in sides)
+    if not 0.0 < mass <= most * (1.0 + 1e-12):
+        raise ValueError(f"mass must be positive and at most {most:g}, got {mass:g}.")

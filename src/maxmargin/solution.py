@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from maxmargin.certificate import Certificate, Status
+from maxmargin.losses import Loss
 from maxmargin.validation import Array
 
 
@@ -24,12 +25,14 @@ class Solution:
     """The fitted point, its proof and how it was reached.
 
     `beta` is the dual point that the certificate judged: w = Σ β_i x_i up to the gap, and in
-    classification β_i = α_i y_i.
+    classification β_i = α_i y_i. `loss` is the objective's, with the margin ρ or the tube ε that was
+    found where that was a variable.
     """
 
     w: Array = field(repr=False)
     b: float
     beta: Array = field(repr=False)
+    loss: Loss
     certificate: Certificate
     solver: str
     n_iter: int

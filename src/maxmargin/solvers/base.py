@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 import maxmargin._core as _core
 from maxmargin.certificate import Certificate, Status, certify_expansion, certify_pair, relative
+from maxmargin.losses import Loss
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Record, Solution
@@ -90,6 +91,16 @@ def interruptible() -> Iterator[Interrupt]:
         signal.signal(signal.SIGINT, previous)
 
 
+class _Expansion(NamedTuple):
+    """A kernel machine's primal and dual point, certified."""
+
+    certificate: Certificate
+    w: Array
+    b: float
+    beta: Array
+    loss: Loss
+
+
 class Monitor:
     """Judges each point that a solver shows, keeps the best and says when to stop.
 
@@ -116,6 +127,7 @@ class Monitor:
         self._primal = (np.inf, np.zeros(0), 0.0)
         self._dual = (-np.inf, np.zeros(0))
         self._best: Certificate | None = None  # of that pair, where it is known
+        self._loss = objective.loss
         self._n_iter = 0
 
     @property
@@ -169,33 +181,54 @@ class Monitor:
 
     def judge_expansion(self, beta: Array, z: Array, n_iter: int) -> Status:
         """Do the same for a kernel machine, whose primal point is its dual point; z = Kβ."""
-        self._keep_expansion(*self._certified_expansion(beta, z), beta)
+        self._keep_expansion(self._certified_expansion(beta, z))
         return self._decide(n_iter)
 
     def improve_expansion(self, beta: Array, z: Array) -> None:
         """Take this point instead of the last one, if its gap is smaller."""
-        certificate, b = self._certified_expansion(beta, z)
-        if self._best is not None and certificate.gap < self._best.gap:
-            self._keep_expansion(certificate, b, beta)
+        point = self._certified_expansion(beta, z)
+        if self._best is not None and point.certificate.gap < self._best.gap:
+            self._keep_expansion(point)
 
-    def _certified_expansion(self, beta: Array, z: Array) -> tuple[Certificate, float]:
+    def _certified_expansion(self, beta: Array, z: Array) -> _Expansion:
+        """Complete β by what minimises P for it: the intercept, ρ or ε, the scale of hard f."""
         objective = self.objective
-        free = objective.intercept is Intercept.FREE
-        b = objective.best_intercept(z) if free else 0.0
-        return certify_expansion(objective, beta, b, beta, z), b
+        if objective.hard:
+            return self._hard_expansion(beta, z)
+        b = 0.0
+        if objective.mass is not None:
+            b, number = objective.best_offsets(z, beta)
+            objective = objective.at(number)
+        elif objective.intercept is Intercept.FREE:
+            b = objective.best_intercept(z, beta)
+        certificate = certify_expansion(objective, beta, b, beta, z)
+        return _Expansion(certificate, beta, b, beta, objective.loss)
 
-    def _keep_expansion(self, certificate: Certificate, b: float, beta: Array) -> None:
-        self._primal = (certificate.primal, beta, b)
-        self._dual = (certificate.dual, beta)
-        self._best = certificate
+    def _hard_expansion(self, beta: Array, z: Array) -> _Expansion:
+        """Put f midway between the classes and give it a least margin of 1, if it has one."""
+        objective, y = self.objective, self.objective.problem.y
+        used = objective.problem.cost > 0.0
+        rise, fall = float(z[used & (y > 0.0)].min()), float(-z[used & (y < 0.0)].max())
+        b, least = 0.5 * (fall - rise), 0.5 * (fall + rise)
+        certificate = certify_expansion(objective, beta, b, beta, z)
+        square = float(beta @ z)
+        alpha = beta * (float(np.abs(beta).sum()) / square) if square > 0.0 else beta
+        if least > 0.0:
+            beta, b = beta / least, b / least
+        return _Expansion(certificate, beta, b, alpha, objective.loss)
+
+    def _keep_expansion(self, point: _Expansion) -> None:
+        self._primal = (point.certificate.primal, point.w, point.b)
+        self._dual = (point.certificate.dual, point.beta)
+        self._best, self._loss = point.certificate, point.loss
 
     def judge(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:
         """Certify the point, remember what is best of it, and decide."""
         objective, z = self.objective, None
+        beta = objective.feasible(beta)
         if objective.intercept is Intercept.FREE and objective.loss.bounded:
             z = objective.problem.predict(w, 0.0)
-            b = objective.best_intercept(z)
-        beta = objective.feasible(beta)
+            b = objective.best_intercept(z, beta)
         certificate = certify_pair(objective, w, b, beta, z)
         # Without a regulariser the loss favours a short w: the latest point is the one to have.
         better_primal = certificate.primal <= self._primal[0] or not objective.loss.regularized
@@ -218,6 +251,8 @@ class Monitor:
         stop = self._report is not None and self._report(record, *self._primal[1:])
         if self._best and self._best.relative_gap <= self.tol:
             return Status.OPTIMAL
+        if dual > self.objective.hopeless:
+            return Status.INFEASIBLE
         return Status.INTERRUPTED if stop else self.halted(n_iter)
 
     def _relative(self, gap: float) -> float:
@@ -235,6 +270,7 @@ class Monitor:
             w=self._primal[1],
             b=self._primal[2],
             beta=self._dual[1],
+            loss=self._loss,
             certificate=certificate.with_status(status),
             solver=solver,
             n_iter=self._n_iter,

@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 import maxmargin._core as _core
@@ -67,40 +68,41 @@ class SMO:
     def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
         """Make outer steps; when the gap looks small enough, ask for the proof."""
         _require(objective)
-        problem, n = objective.problem, objective.problem.n_samples
+        problem, n, form = objective.problem, objective.problem.n_samples, _Form.of(objective)
         rows = KernelSamples(objective.kernel, problem.X, self.n_threads).rows()
-        target = objective.loss.target_scale * problem.y
         smo = _core.Smo(
-            rows,
-            target,
-            objective.box.lower,
-            objective.box.upper,
-            np.zeros(n, dtype=np.uint8),
-            objective.loss.epsilon,
-            objective.intercept is Intercept.FREE,
+            rows.twice() if form.doubled else rows,
+            form.target,
+            form.lower,
+            form.upper,
+            form.group,
+            form.epsilon,
+            form.balanced,
             self.working_set,
-            self._capacity(n),
+            self._capacity(len(form.target)),
         )
-        if start.beta is not None:
-            smo.start(objective.feasible(start.beta), monitor.stopped)
+        begin = form.begin if start.beta is None else form.unfold(objective, start.beta)
+        if begin.any():
+            smo.start(begin, monitor.stopped)
+        target = form.target[:n]
         steps, tol = 0, monitor.tol  # a start is looked at before the first step
         if start.beta is None:
             steps = monitor.iterations_left(0, _STEPS_PER_LOOK)
         least, failures = math.inf, 0
         while True:
             before = smo.outer_steps
-            smo.run(tol, steps, monitor.stopped)
+            smo.run(tol, form.negligible, steps, monitor.stopped)
             satisfied = smo.outer_steps < before + steps  # its own estimate, in float32, was
-            beta = smo.beta
+            beta = form.fold(smo.beta)
             exact = n * np.count_nonzero(beta) <= _EXACT_VALUES
             if exact:
                 z = objective.kernel_values(beta)
             else:
                 fresh = smo.fresh_residual(monitor.stopped)  # nothing if it was stopped
-                z = target - (fresh if len(fresh) else smo.residual)
+                z = target - (fresh if len(fresh) else smo.residual)[:n]
             status = monitor.judge_expansion(beta, z, smo.outer_steps)
             if status is Status.OPTIMAL and exact:
-                _polish(objective, monitor, beta, z)
+                _polish(objective, form, monitor, beta, z)
             if status is not Status.RUNNING:
                 break
             if satisfied:
@@ -111,7 +113,7 @@ class SMO:
                 if failures >= (_PATIENCE if exact else 3):
                     status = Status.STALLED
                     break
-            smo.correct(target - z)
+            smo.correct(form.target - np.tile(z, len(form.target) // n))
             steps = monitor.iterations_left(smo.outer_steps, _STEPS_PER_LOOK)
         return monitor.finish(
             self.name, status, violation=smo.violation, steps=smo.steps, rows=smo.rows_computed
@@ -181,32 +183,116 @@ class KernelSamples:
         return values
 
 
-def _polish(objective: Objective, monitor: Monitor, beta: Array, z: Array) -> None:
+@dataclass(frozen=True, eq=False)
+class _Form:
+    """A kernel objective as the core has it: target, box, and sums kept per group.
+
+    A margin ρ that is a variable keeps the sum of each label's β as it is at the start, and makes
+    the target 0: what is left is −½β'Kβ. A hard margin is the same problem with mass 2, the
+    nearest points of the two convex hulls. A tube that is a variable splits β in its positive and
+    its negative part, each a group; every sample is there twice.
+    """
+
+    target: Array
+    lower: Array
+    upper: Array
+    group: NDArray[np.uint8]
+    begin: Array
+    epsilon: float = 0.0
+    balanced: bool = True
+    doubled: bool = False
+    negligible: float = 0.0
+
+    @classmethod
+    def of(cls, objective: Objective) -> _Form:
+        y, cost, box = objective.problem.y, objective.problem.cost, objective.box
+        if objective.hard or (objective.mass is not None and objective.loss.one_sided):
+            group = (y < 0.0).astype(np.uint8)
+            most = (cost > 0.0).astype(float) if objective.hard else cost
+            mass = 2.0 if objective.hard or objective.mass is None else objective.mass
+            begin = np.zeros_like(y)
+            for side in range(n_groups := 1 + int(group.max())):
+                begin[group == side] = _poured(most[group == side], mass / n_groups)
+            upper, lower = np.where(y > 0.0, most, 0.0), np.where(y < 0.0, -most, 0.0)
+            negligible = 1.0 / objective.hopeless if objective.hard else objective.negligible
+            return cls(np.zeros_like(y), lower, upper, group, y * begin, negligible=negligible)
+        if objective.mass is not None:
+            half = _poured(cost, 0.5 * objective.mass)
+            zeros, ones = np.zeros_like(y), np.ones(len(y), dtype=np.uint8)
+            return cls(
+                np.tile(y, 2),
+                np.append(zeros, -cost),
+                np.append(cost, zeros),
+                np.append(0 * ones, ones),
+                np.append(half, -half),
+                doubled=True,
+            )
+        return cls(
+            objective.loss.target_scale * y,
+            box.lower,
+            box.upper,
+            np.zeros(len(y), dtype=np.uint8),
+            np.zeros_like(y),
+            objective.loss.epsilon,
+            objective.intercept is Intercept.FREE,
+        )
+
+    def fold(self, variables: Array) -> Array:
+        """Return β."""
+        if not self.doubled:
+            return variables
+        half = len(variables) // 2
+        return variables[:half] + variables[half:]
+
+    def unfold(self, objective: Objective, beta: Array) -> Array:
+        """Return the variables of a β that is made feasible; `begin` if that is of no use."""
+        beta = objective.feasible(beta)
+        if objective.hard:
+            positive = float(beta.sum(where=beta > 0.0))
+            return beta / positive if positive > 0.0 else self.begin
+        if not self.doubled:
+            return beta
+        up, down = np.maximum(beta, 0.0), np.minimum(beta, 0.0)
+        lacking = 0.5 * (objective.mass or 0.0) - float(up.sum())
+        room = np.minimum(self.upper[: len(beta)] - up, down - self.lower[len(beta) :])
+        both = _poured(room, min(lacking, float(room.sum())))
+        return np.append(up + both, down - both)
+
+
+def _poured(most: Array, mass: float) -> Array:
+    """Fill one entry after the other until the mass is spent."""
+    before = np.cumsum(most) - most
+    return np.clip(mass - before, 0.0, most)
+
+
+def _polish(objective: Objective, form: _Form, monitor: Monitor, beta: Array, z: Array) -> None:
     """Solve for the free variables exactly, where there are few: KKT conditions as equations.
 
-    With the pieces of all samples as SMO left them, K_FF β_F + b = target_F ∓ ε − K_FB β_B and
-    Σ β = 0 are linear. If the solution stays in the box, it is the optimum itself.
+    With the pieces of all samples as SMO left them, the change δ of the free variables and the
+    thresholds t of their groups satisfy K_FF δ + t = target_F ∓ ε − z_F and Σ δ = 0 in each group.
+    If β + δ stays in the box, it is the optimum itself.
     """
-    box, loss = objective.box, objective.loss
-    free = np.flatnonzero((beta > box.lower) & (beta < box.upper) & (beta != 0.0))
+    box = objective.box
+    free = np.flatnonzero(objective.edge(beta))
     if not 0 < len(free) <= _FEW_FREE:
         return
-    balanced = objective.intercept is Intercept.FREE
     assert objective.kernel is not None
-    X, size = objective.problem.X[free], len(free)
-    K = objective.kernel(X, X)
-    target = loss.target_scale * objective.problem.y[free] - loss.epsilon * np.sign(beta[free])
-    system = np.zeros((size + balanced, size + balanced))
-    system[:size, :size] = K
-    system[size:, :size] = system[:size, size:] = 1.0
-    rest = float(beta.sum() - beta[free].sum())
-    right = np.append(target - z[free] + K @ beta[free], [-rest] * balanced)
-    answer = np.linalg.lstsq(system, right, rcond=1e-13)[0][:size]
-    inside = (answer > box.lower[free]) & (answer < box.upper[free])
-    if not (inside & (np.sign(answer) == np.sign(beta[free]))).all():
+    X, size, before = objective.problem.X[free], len(free), beta[free]
+    groups = np.zeros((size, 0))
+    if form.balanced:
+        of_free = (before < 0.0) if form.doubled else form.group[free]
+        groups = (of_free[:, np.newaxis] == np.unique(of_free)).astype(float)
+    system = np.zeros((size + groups.shape[1],) * 2)
+    system[:size, :size] = objective.kernel(X, X)
+    system[:size, size:], system[size:, :size] = groups, groups.T
+    target = form.target[free] - form.epsilon * np.sign(before)
+    right = np.append(target - z[free], np.zeros(groups.shape[1]))
+    after = before + np.linalg.lstsq(system, right, rcond=1e-13)[0][:size]
+    inside = (after > box.lower[free]) & (after < box.upper[free])
+    if not (inside & (np.sign(after) == np.sign(before))).all():
         return
     polished = beta.copy()
-    polished[free] = answer
+    polished[free] = after
     monitor.improve_expansion(polished, z + objective.kernel_values(polished - beta))
 
 
