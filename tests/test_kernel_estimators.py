@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import scale
 
-from maxmargin import SVC, SVR, Status
+from maxmargin import SMO, SVC, SVR, Newton, Status
 from maxmargin.kernels import Gaussian, Linear
 from sklearn import svm
 
@@ -363,3 +363,27 @@ def test_columns_of_wildly_different_size_end_with_a_warning():
 
 def test_one_row_is_enough_for_regression():
     np.testing.assert_allclose(SVR().fit([[1.0, 2.0]], [3.0]).predict([[1.0, 2.0]]), 3.0, atol=0.1)
+
+
+# ---- solver=
+
+
+@pytest.mark.parametrize(("Model", "data"), [(SVC, CANCER), (SVR, DIABETES)])
+def test_a_solver_with_settings_of_its_own(Model, data):
+    model = Model(solver=SMO(working_set=16), tol=1e-5).fit(*data)
+    assert model.solution_.solver == "smo"
+    assert abs(model.certificate_.primal - Model(tol=1e-5).fit(*data).certificate_.primal) <= (
+        2e-5 * model.certificate_.primal
+    )
+
+
+@pytest.mark.parametrize(
+    ("solver", "message"),
+    [("simplex", "solver must be one of 'smo'"), (SMO, r"write solver=SMO\(\)"),
+     (Newton(), "'newton' is for linear problems. Use solver='smo'")],
+    ids=["unknown", "class", "linear"],
+)  # fmt: skip
+@pytest.mark.parametrize("Model", [SVC, SVR])
+def test_a_solver_that_cannot_is_named(Model, solver, message):
+    with pytest.raises(ValueError, match=message):
+        Model(solver=solver).fit(*IRIS)

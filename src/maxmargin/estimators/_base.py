@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,14 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
             check_positive("max_time", self.max_time, advice="None means no limit.")
         tol = check_positive("tol", self.tol, advice="It is the relative gap to prove.")
         return Stopping(tol, self.max_iter, self.max_time)
+
+    def _seeds(self, count: int) -> list[int]:
+        """Return a seed for each problem."""
+        given = getattr(self, "random_state", 0)
+        if isinstance(given, int) and 0 <= given < 2**32:  # NumPy's generator takes long to seed
+            random = _core.Random(given)
+            return [int(random.below(2**31)) for _ in range(count)]
+        return [int(seed) for seed in check_random_state(given).randint(2**31, size=count)]
 
     @property
     def certificate_(self) -> Certificate:
@@ -137,14 +146,7 @@ class LinearModel(CertifiedModel):
         return Intercept.PENALIZED if self.penalized_intercept else Intercept.FREE
 
     def _solver(self, objective: Objective) -> Solver:
-        given: Any = self.solver
-        if isinstance(given, type):
-            raise ValueError(f"solver must be an instance: write solver={given.__name__}().")
-        if hasattr(given, "solve"):
-            solver: Solver = given
-            return solver
-        name = check_choice("solver", given, ("auto", *SOLVERS))
-        return choose(objective) if name == "auto" else SOLVERS[name]()
+        return given_solver(self.solver, {"auto": lambda: choose(objective), **SOLVERS})
 
     def _fit_targets(self, X: Matrix, targets: list[Array], costs: list[Array], loss: Loss) -> None:
         """Solve one problem for each column of targets and store what was learnt."""
@@ -174,14 +176,6 @@ class LinearModel(CertifiedModel):
         self._store(solutions)
         progress.end()
         self._warn_if_unproven(X)
-
-    def _seeds(self, count: int) -> list[int]:
-        """Return a seed for each problem."""
-        given = self.random_state
-        if isinstance(given, int) and 0 <= given < 2**32:  # NumPy's generator takes long to seed
-            random = _core.Random(given)
-            return [int(random.below(2**31)) for _ in range(count)]
-        return [int(seed) for seed in check_random_state(given).randint(2**31, size=count)]
 
     def _problem(self, X: Matrix, y: Array, cost: Array) -> Problem:
         """Return the problem, after the check that X is finite: the row norms show it."""
@@ -213,3 +207,13 @@ class LinearModel(CertifiedModel):
             Start(seed, solution.beta * (cost.mean() / max(solution.mean_cost, 1e-300)), solution.b)
             for seed, solution, cost in zip(seeds, last, costs, strict=True)
         ]
+
+
+def given_solver(given: Any, named: Mapping[str, Callable[[], Solver]]) -> Solver:
+    """Return the solver that the parameter means: an instance, or one of these by name."""
+    if isinstance(given, type):
+        raise ValueError(f"solver must be an instance: write solver={given.__name__}().")
+    if hasattr(given, "solve"):
+        solver: Solver = given
+        return solver
+    return named[check_choice("solver", given, named)]()

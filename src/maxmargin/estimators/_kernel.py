@@ -1,4 +1,4 @@
-"""What the kernel machines share: kernels by name, SMO, prediction from support vectors."""
+"""What the kernel machines share: kernels and solvers by name, prediction from support vectors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.estimators._base import CertifiedModel
+from maxmargin.estimators._base import CertifiedModel, given_solver
 from maxmargin.estimators._progress import Progress
 from maxmargin.kernels import (
     Cosine,
@@ -31,7 +31,7 @@ from maxmargin.multiclass import in_threads
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
-from maxmargin.solvers import Monitor, Start, interruptible
+from maxmargin.solvers import Monitor, Solver, Start, interruptible
 from maxmargin.solvers.smo import SMO, KernelSamples, free_memory
 from maxmargin.validation import (
     Array,
@@ -54,6 +54,10 @@ _NAMES = (
 
 class KernelModel(CertifiedModel):
     """f(x) = Σ c_j k(x_j, x) + b over the support vectors x_j, with the certificate of the fit."""
+
+    #: What the parameter may be; a machine without the parameter has the first.
+    _solvers: tuple[str, ...] = ("smo",)
+    solver: Any = "smo"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -98,11 +102,7 @@ class KernelModel(CertifiedModel):
     ) -> Progress:
         """Solve a problem for each (rows, targets, costs), in threads."""
         begin, stopping = time.perf_counter(), self._stopping()
-        jobs = effective_n_jobs(self.n_jobs)
-        cache, together = self.cache_size, min(jobs, len(tasks))
-        if cache is None and together > 1:
-            cache = 0.5e-6 * free_memory() / together
-        smo = SMO(cache_size=cache, n_threads=jobs if len(tasks) == 1 else 1)
+        solver, seeds = self._kernel_solver(len(tasks)), self._seeds(len(tasks))
         intercept = Intercept.FREE if self.fit_intercept else Intercept.NONE
         with interruptible() as interrupt:
             progress = Progress(self, X, len(tasks), interrupt, linear=False)
@@ -114,11 +114,23 @@ class KernelModel(CertifiedModel):
                 objective = Objective(problem, loss, intercept, kernel=kernel)
                 with progress.reporting(task) as report:
                     monitor = Monitor(objective, stopping, interrupt, report, begin)
-                    return smo.solve(objective, monitor, Start())
+                    return solver.solve(objective, monitor, Start(seeds[task]))
 
-            solutions = in_threads(solve, range(len(tasks)), jobs)
+            solutions = in_threads(solve, range(len(tasks)), effective_n_jobs(self.n_jobs))
         self.solutions_ = tuple(solutions)
         return progress
+
+    def _kernel_solver(self, n_tasks: int) -> Solver:
+        """Return the solver, with its share of the threads and of the memory."""
+        jobs, cache = effective_n_jobs(self.n_jobs), self.cache_size
+        together = min(jobs, n_tasks)
+        if cache is None and together > 1:
+            cache = 0.5e-6 * free_memory() / together
+        threads = jobs if n_tasks == 1 else 1
+        named: dict[str, Callable[[], Solver]] = {
+            "smo": lambda: SMO(cache_size=cache, n_threads=threads),
+        }
+        return given_solver(self.solver, {name: named[name] for name in self._solvers})
 
     def _finish(self, X: Matrix, coef: Array, support: NDArray[np.int32], kernel: Kernel) -> None:
         """Keep what prediction needs; coef has a column for each row of X."""

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.callback import with_callbacks
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -54,6 +53,8 @@ class SVC(ClassifierMixin, KernelModel):
         Of "poly" and "sigmoid".
     fit_intercept : bool, default=True
         Whether f has an intercept; it is not penalised.
+    solver : str or Solver, default="smo"
+        "smo", or a Solver with settings of its own, `SMO(working_set=128)` for example.
     tol : float, default=1e-3
         Relative duality gap to prove.
     cache_size : float or None, default=None
@@ -71,7 +72,7 @@ class SVC(ClassifierMixin, KernelModel):
     n_jobs : int or None, default=None
         Threads: over the pairs of classes, or for the kernel values of dense data if there is one.
     random_state : int, RandomState or None, default=None
-        Not used: the fit is deterministic.
+        Not used by SMO, which is deterministic.
     verbose : int, default=0
         Whether to report each look at the gap on standard error.
 
@@ -100,6 +101,7 @@ class SVC(ClassifierMixin, KernelModel):
         gamma: float | str = "scale",
         coef0: float = 0.0,
         fit_intercept: bool = True,
+        solver: Any = "smo",
         tol: float = 1e-3,
         cache_size: float | None = None,
         class_weight: dict[Any, float] | str | None = None,
@@ -117,6 +119,7 @@ class SVC(ClassifierMixin, KernelModel):
         self.gamma = gamma
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
+        self.solver = solver
         self.tol = tol
         self.cache_size = cache_size
         self.class_weight = class_weight
@@ -134,7 +137,6 @@ class SVC(ClassifierMixin, KernelModel):
         X, y = self._check_rows(X, y)
         check_classification_targets(y)
         check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
-        check_random_state(self.random_state)
         weighted = sample_costs(X, self.C, None, sample_weight)
         self.classes_ = np.unique(y)
         cost = class_costs(weighted, self.class_weight, self.classes_, y)
@@ -158,8 +160,8 @@ class SVC(ClassifierMixin, KernelModel):
         pairs = itertools.combinations(range(len(members)), 2)
         for (first, second), solution in zip(pairs, self.solutions_, strict=True):
             split = len(members[first])
-            coef[second - 1, members[first]] = solution.beta[:split]
-            coef[first, members[second]] = solution.beta[split:]
+            coef[second - 1, members[first]] = solution.w[:split]
+            coef[first, members[second]] = solution.w[split:]
         used = np.asarray(coef.any(axis=0))
         support = np.concatenate([rows[used[rows]] for rows in members]).astype(np.int32)
         self.n_support_ = np.array([used[rows].sum() for rows in members], dtype=np.int32)
@@ -218,7 +220,7 @@ class SVR(RegressorMixin, KernelModel):
     Parameters
     ----------
     C, kernel, degree, gamma, coef0, fit_intercept, tol, cache_size, max_iter, max_time
-        As in `SVC`; so are `n_jobs` and `verbose`.
+        As in `SVC`; so are `solver`, `n_jobs` and `verbose`.
     epsilon : float, default=0.1
         Errors up to this size cost nothing.
 
@@ -240,6 +242,7 @@ class SVR(RegressorMixin, KernelModel):
         C: float = 1.0,
         epsilon: float = 0.1,
         fit_intercept: bool = True,
+        solver: Any = "smo",
         tol: float = 1e-3,
         cache_size: float | None = None,
         max_iter: int | None = None,
@@ -254,6 +257,7 @@ class SVR(RegressorMixin, KernelModel):
         self.C = C
         self.epsilon = epsilon
         self.fit_intercept = fit_intercept
+        self.solver = solver
         self.tol = tol
         self.cache_size = cache_size
         self.max_iter = max_iter
@@ -272,9 +276,9 @@ class SVR(RegressorMixin, KernelModel):
         rows = np.arange(X.shape[0])
         progress = self._solve(X, kernel, loss, [(rows, target, cost)])
         solution = self.solution_
-        support = np.flatnonzero(solution.beta).astype(np.int32)
+        support = np.flatnonzero(solution.w).astype(np.int32)
         self.n_support_ = np.array([len(support)], dtype=np.int32)
-        self._finish(X, solution.beta[np.newaxis], support, kernel)
+        self._finish(X, solution.w[np.newaxis], support, kernel)
         progress.end()
         self._warn_if_unproven(X)
         return self
