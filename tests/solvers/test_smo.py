@@ -244,7 +244,7 @@ def test_residuals_are_right_however_many_rows_are_kept(capacity):
         np.zeros(200, dtype=np.uint8), 0.0, True, 16, capacity,
     )  # fmt: skip
     for _ in range(30):
-        smo.run(0.0, 1, lambda: False)
+        smo.run(0.0, 0.0, 1, lambda: False)
         expected = y - kernel(X, X) @ smo.beta
         np.testing.assert_allclose(smo.residual, expected, atol=1e-4)
         np.testing.assert_allclose(smo.fresh_residual(lambda: False), expected, atol=1e-4)

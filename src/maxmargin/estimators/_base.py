@@ -105,6 +105,17 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         histories = [solution.history for solution in self.solutions_]
         return histories[0] if len(histories) == 1 else histories
 
+    def _starts(self, costs: list[Array], seeds: list[int]) -> list[Start]:
+        """Where the last fit ended, if warm_start is on and the problems have the same shapes."""
+        last = getattr(self, "solutions_", ())
+        same = [len(solution.beta) for solution in last] == [len(cost) for cost in costs]
+        if not (getattr(self, "warm_start", False) and same):
+            return [Start(seed) for seed in seeds]
+        return [
+            Start(seed, solution.beta * (cost.mean() / max(solution.mean_cost, 1e-300)), solution.b)
+            for seed, solution, cost in zip(seeds, last, costs, strict=True)
+        ]
+
     def _warn_if_unproven(self, X: Matrix) -> None:
         """Say what was reached whenever it is less than was asked for."""
         unproven = [
@@ -157,7 +168,7 @@ class LinearModel(CertifiedModel):
         stopping = self._stopping()
         problem = self._problem(X, targets[0], costs[0])
         X = problem.X
-        starts = self._starts(targets, costs, self._seeds(len(targets)))
+        starts = self._starts(costs, self._seeds(len(targets)))
         with interruptible() as interrupt:
             progress = Progress(self, X, len(targets), interrupt)
             progress.begin()
@@ -196,17 +207,6 @@ class LinearModel(CertifiedModel):
         """Rows that are support vectors of at least one problem."""
         check_is_fitted(self, "solutions_")
         return np.flatnonzero(np.any([solution.beta for solution in self.solutions_], axis=0))
-
-    def _starts(self, targets: list[Array], costs: list[Array], seeds: list[int]) -> list[Start]:
-        """Where the last fit ended, if warm_start is on and the problem has the same shape."""
-        last = getattr(self, "solutions_", ())
-        same = len(last) == len(targets) and all(len(s.beta) == len(targets[0]) for s in last)
-        if not (getattr(self, "warm_start", False) and same):
-            return [Start(seed) for seed in seeds]
-        return [
-            Start(seed, solution.beta * (cost.mean() / max(solution.mean_cost, 1e-300)), solution.b)
-            for seed, solution, cost in zip(seeds, last, costs, strict=True)
-        ]
 
 
 def given_solver(given: Any, named: Mapping[str, Callable[[], Solver]]) -> Solver:

@@ -31,7 +31,7 @@ from maxmargin.multiclass import in_threads
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
-from maxmargin.solvers import Monitor, Solver, Start, interruptible
+from maxmargin.solvers import Monitor, Solver, interruptible
 from maxmargin.solvers.smo import SMO, KernelSamples, free_memory
 from maxmargin.validation import (
     Array,
@@ -102,8 +102,9 @@ class KernelModel(CertifiedModel):
     ) -> Progress:
         """Solve a problem for each (rows, targets, costs), in threads."""
         begin, stopping = time.perf_counter(), self._stopping()
-        solver, seeds = self._kernel_solver(len(tasks)), self._seeds(len(tasks))
+        solver = self._kernel_solver(len(tasks))
         intercept = Intercept.FREE if self.fit_intercept else Intercept.NONE
+        starts = self._starts([cost for _, _, cost in tasks], self._seeds(len(tasks)))
         with interruptible() as interrupt:
             progress = Progress(self, X, len(tasks), interrupt, linear=False)
             progress.begin()
@@ -114,7 +115,7 @@ class KernelModel(CertifiedModel):
                 objective = Objective(problem, loss, intercept, kernel=kernel)
                 with progress.reporting(task) as report:
                     monitor = Monitor(objective, stopping, interrupt, report, begin)
-                    return solver.solve(objective, monitor, Start(seeds[task]))
+                    return solver.solve(objective, monitor, starts[task])
 
             solutions = in_threads(solve, range(len(tasks)), effective_n_jobs(self.n_jobs))
         self.solutions_ = tuple(solutions)

@@ -65,6 +65,9 @@ class SVC(ClassifierMixin, KernelModel):
         Most working sets.
     max_time : float or None, default=None
         Most seconds, for all pairs of classes together.
+    warm_start : bool, default=False
+        Whether to start from the last fit, scaled with the cost: to go on after a limit or Ctrl-C,
+        or to follow a change of C. The problems must have the sizes they had.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         One column for each class, or for each pair of classes.
     break_ties : bool, default=False
@@ -107,6 +110,7 @@ class SVC(ClassifierMixin, KernelModel):
         class_weight: dict[Any, float] | str | None = None,
         max_iter: int | None = None,
         max_time: float | None = None,
+        warm_start: bool = False,
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
         n_jobs: int | None = None,
@@ -125,6 +129,7 @@ class SVC(ClassifierMixin, KernelModel):
         self.class_weight = class_weight
         self.max_iter = max_iter
         self.max_time = max_time
+        self.warm_start = warm_start
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.n_jobs = n_jobs
@@ -220,7 +225,7 @@ class SVR(RegressorMixin, KernelModel):
     Parameters
     ----------
     C, kernel, degree, gamma, coef0, fit_intercept, tol, cache_size, max_iter, max_time
-        As in `SVC`; so are `solver`, `n_jobs` and `verbose`.
+        As in `SVC`; so are `solver`, `warm_start`, `n_jobs` and `verbose`.
     epsilon : float, default=0.1
         Errors up to this size cost nothing.
 
@@ -247,6 +252,7 @@ class SVR(RegressorMixin, KernelModel):
         cache_size: float | None = None,
         max_iter: int | None = None,
         max_time: float | None = None,
+        warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -262,6 +268,7 @@ class SVR(RegressorMixin, KernelModel):
         self.cache_size = cache_size
         self.max_iter = max_iter
         self.max_time = max_time
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
 
