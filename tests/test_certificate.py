@@ -210,7 +210,9 @@ def test_support_vectors_are_counted_by_where_they_lie():
         (0.0, 0.0, 0.0),
         (0.0, -1.0, 0.0),
         (0.5, 0.0, math.inf),
-        (0.5, -1.0, math.inf),
+        (0.5, -1.0, 1.0),  # of an objective that is negative
+        (1.0, -1.0, math.inf),
+        (1.5, -1.0, math.inf),
     ],
 )
 def test_relative_gap_is_gap_over_dual(gap, dual, expected):

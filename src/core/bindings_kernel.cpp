@@ -143,7 +143,8 @@ void bind_kernel(nb::module_& m) {
                                  std::vector<std::int32_t> sample(index, index + count);
                                  for (std::int32_t& i : sample) i %= static_cast<int>(n);
                                  once(sample.data(), count, out);
-                                 for (Size r = 0; r < count; ++r) std::copy_n(out[r], n, out[r] + n);
+                                 for (Size r = 0; r < count; ++r)
+                                   std::copy_n(out[r], n, out[r] + n);
                                },
                                2 * n};
           },
@@ -194,21 +195,31 @@ void bind_kernel(nb::module_& m) {
           "__init__",
           [](BoundSmo* self, const BoundSource& source, In<double> target, In<double> lower,
              In<double> upper, Groups group, double epsilon, bool balanced, Size working,
-             Size capacity) {
+             Size capacity, std::optional<InMatrix<double>> kernel) {
             const Size n = source.n_samples;
             require(n > 0 && working >= 2, "nothing to work on");
             require_length(target, n, "target");
             require_length(lower, n, "lower");
             require_length(upper, n, "upper");
             require_length(group, n, "group");
-            const SmoProblem problem{
-                n, target.data(), lower.data(), upper.data(), group.data(), epsilon, balanced};
+            require(!kernel || (static_cast<Size>(kernel->shape(0)) == n &&
+                                static_cast<Size>(kernel->shape(1)) == n),
+                    "kernel has the wrong shape");
+            const SmoProblem problem{n,
+                                     target.data(),
+                                     lower.data(),
+                                     upper.data(),
+                                     group.data(),
+                                     epsilon,
+                                     balanced,
+                                     kernel ? kernel->data() : nullptr};
             new (self) BoundSmo{std::make_unique<Smo>(problem, working, capacity, source.rows)};
           },
           "source"_a, "target"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
           "group"_a.noconvert(), "epsilon"_a, "balanced"_a, "working"_a, "capacity"_a,
-          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
-          nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>())
+          "kernel"_a.noconvert() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+          nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(),
+          nb::keep_alive<1, 11>())
       .def(
           "start",
           [](BoundSmo& self, In<double> beta, nb::callable stop) {
@@ -232,12 +243,16 @@ void bind_kernel(nb::module_& m) {
           },
           "stop"_a, "target - K beta anew.")
       .def(
-          "correct",
-          [](BoundSmo& self, In<double> residual) {
-            require_length(residual, static_cast<Size>(self.smo->residual.size()), "residual");
-            std::copy_n(residual.data(), residual.shape(0), self.smo->residual.begin());
+          "go_on",
+          [](BoundSmo& self, In<double> beta, In<double> residual) {
+            const Size n = static_cast<Size>(self.smo->beta.size());
+            require_length(beta, n, "beta");
+            require_length(residual, n, "residual");
+            std::copy_n(beta.data(), n, self.smo->beta.begin());
+            std::copy_n(residual.data(), n, self.smo->residual.begin());
           },
-          "residual"_a, "Go on from residuals known better than the float32 rows give them.")
+          "beta"_a, "residual"_a,
+          "Go on from there; the residuals are known better than the float32 rows give them.")
       .def_prop_ro("beta", [](const BoundSmo& self) { return copied(self.smo->beta); })
       .def_prop_ro("residual", [](const BoundSmo& self) { return copied(self.smo->residual); })
       .def_prop_ro("violation", [](const BoundSmo& self) { return self.smo->violation; })

@@ -25,7 +25,8 @@ struct SmoProblem {
   const double* upper;
   const std::uint8_t* group;  // pairs are made within a group
   double epsilon;
-  bool balanced;  // sums per group are kept: pairs; else single coordinates
+  bool balanced;                   // sums per group are kept: pairs; else single coordinates
+  const double* kernel = nullptr;  // all of K, where the problem is small: no working sets then
 };
 
 // What beta_i gains per unit if it rises, or if it falls; -infinity where the box is closed.
@@ -53,19 +54,22 @@ struct SmoBlock {
   std::vector<double> residual, beta, lower, upper, diagonal, up, down, gain;
   std::vector<std::uint8_t> group;
 
-  void resize(Size q) {
+  void resize(Size q, std::size_t values) {
     size = q;
-    kernel.resize(static_cast<std::size_t>(q) * q);
+    kernel.resize(values);
     for (auto* values : {&residual, &beta, &lower, &upper, &diagonal, &up, &down, &gain})
       values->resize(q);
     group.resize(q);
   }
 };
 
-// K_ii + K_jj - 2 K_ij of two samples, kept away from the rounding errors of float32: a shorter
-// step than the best one gains as well.
-MAXMARGIN_INLINE double pair_curvature(double k_ii, double k_jj, double k_ij) {
-  const double floor = 1e-6 * (k_ii + k_jj) + 1e-12, curvature = k_ii + k_jj - 2.0 * k_ij;
+// K_ii + K_jj - 2 K_ij of two samples, kept away from the rounding errors of K: a shorter step than
+// the best one gains as well.
+template <class Real>
+MAXMARGIN_INLINE double pair_curvature(double k_ii, double k_jj, Real k_ij) {
+  constexpr double kRounding = 16.0 * static_cast<double>(std::numeric_limits<Real>::epsilon());
+  const double floor = kRounding * (k_ii + k_jj) + 1e-12 * kRounding;
+  const double curvature = k_ii + k_jj - 2.0 * static_cast<double>(k_ij);
   return curvature > floor ? curvature : floor;
 }
 
@@ -81,8 +85,9 @@ MAXMARGIN_INLINE Size position_of_max(const double* values, Size count, double& 
 }
 
 // Pairs until the violation in every group is at most `goal`; returns the steps made.
-MAXMARGIN_CLONES inline Size solve_pairs(SmoBlock& block, double epsilon, double goal,
-                                         Size max_steps, int n_groups) {
+template <class Real>
+MAXMARGIN_CLONES Size solve_pairs(SmoBlock& block, const Real* kernel, double epsilon, double goal,
+                                  Size max_steps, int n_groups) {
   const Size q = block.size;
   double* __restrict residual = block.residual.data(), * __restrict beta = block.beta.data();
   const double* __restrict lower = block.lower.data(), * __restrict upper = block.upper.data();
@@ -125,21 +130,21 @@ MAXMARGIN_CLONES inline Size solve_pairs(SmoBlock& block, double epsilon, double
       }
     }
     if (!(violation > goal)) break;
-    const float* __restrict row_i = block.kernel.data() + i * q;
+    const Real* __restrict row_i = kernel + i * q;
     const double k_ii = diagonal[i];
     const std::uint8_t own = group[i];
 #pragma omp simd
     for (Size k = 0; k < q; ++k) {
       const double slope = best_up + down[k];
-      const double curvature = pair_curvature(k_ii, diagonal[k], static_cast<double>(row_i[k]));
+      const double curvature = pair_curvature(k_ii, diagonal[k], row_i[k]);
       const double value = slope * slope / curvature;
       gain[k] = (slope > 0.0) & (group[k] == own) ? value : 0.0;
     }
     double best_gain;
     const Size j = position_of_max(gain, q, best_gain);
     if (!(best_gain > 0.0)) break;
-    const float* __restrict row_j = block.kernel.data() + j * q;
-    const double curvature = pair_curvature(k_ii, diagonal[j], static_cast<double>(row_i[j]));
+    const Real* __restrict row_j = kernel + j * q;
+    const double curvature = pair_curvature(k_ii, diagonal[j], row_i[j]);
     const double room_i = room_above(beta[i], upper[i], epsilon);
     const double room_j = room_below(beta[j], lower[j], epsilon);
     const double step = std::min({(best_up + down[j]) / curvature, room_i, room_j});
@@ -154,8 +159,9 @@ MAXMARGIN_CLONES inline Size solve_pairs(SmoBlock& block, double epsilon, double
 }
 
 // The same without an intercept: one coordinate at a time, the one that gains most.
-MAXMARGIN_CLONES inline Size solve_singles(SmoBlock& block, double epsilon, double goal,
-                                           Size max_steps) {
+template <class Real>
+MAXMARGIN_CLONES Size solve_singles(SmoBlock& block, const Real* kernel, double epsilon,
+                                    double goal, Size max_steps) {
   const Size q = block.size;
   double* __restrict residual = block.residual.data(), * __restrict beta = block.beta.data();
   const double* __restrict lower = block.lower.data(), * __restrict upper = block.upper.data();
@@ -187,7 +193,7 @@ MAXMARGIN_CLONES inline Size solve_singles(SmoBlock& block, double epsilon, doub
     }
     const double change = next - beta[i];
     beta[i] = next;
-    const float* __restrict row = block.kernel.data() + i * q;
+    const Real* __restrict row = kernel + i * q;
 #pragma omp simd
     for (Size k = 0; k < q; ++k) residual[k] -= change * static_cast<double>(row[k]);
   }
@@ -224,7 +230,7 @@ class Smo {
   Size steps = 0, outer_steps = 0;
   double violation = std::numeric_limits<double>::infinity();  // LIBSVM's m - M
   std::vector<double> threshold;  // of each group, midway between its two sides
-  bool stuck = false;      // nothing is left to gain that rounding would show
+  bool stuck = false;             // nothing is left to gain that rounding would show
 
   Smo(const SmoProblem& problem, Size working, Size capacity, RowSource source)
       : beta(problem.n, 0.0),
@@ -234,7 +240,19 @@ class Smo {
         n_groups_(static_cast<int>(threshold.size())),
         working_(std::min(working, problem.n)),
         cache_(problem.n, std::max(capacity, working_), std::move(source)),
-        member_(problem.n, 0) {}
+        member_(problem.n, 0),
+        up_(problem.n),
+        down_(problem.n),
+        least_up_(threshold.size(), 0.0),
+        least_down_(threshold.size(), 0.0) {
+    if (!problem.kernel) return;
+    const Size n = problem.n;
+    block_.resize(n, 0);
+    std::copy_n(problem.lower, n, block_.lower.begin());
+    std::copy_n(problem.upper, n, block_.upper.begin());
+    std::copy_n(problem.group, n, block_.group.begin());
+    for (Size i = 0; i < n; ++i) block_.diagonal[i] = problem.kernel[i * n + i];
+  }
 
   const RowCache& cache() const { return cache_; }
 
@@ -318,19 +336,24 @@ class Smo {
 
   // One outer step; false if there is nothing left to gain.
   bool step(double goal) {
-    select();
+    measure();
     stuck = !(violation > goal);
     if (stuck) return false;
-    cache_.fetch(set_.data(), static_cast<Size>(set_.size()));
-    gather();
     const double inner_goal = std::max(goal, kInner * violation);
-    const Size limit = 100 * block_.size;
-    const Size made = problem_.balanced
-                          ? solve_pairs(block_, problem_.epsilon, inner_goal, limit, n_groups_)
-                          : solve_singles(block_, problem_.epsilon, inner_goal, limit);
+    Size made;
+    if (problem_.kernel) {
+      made = solve(problem_.kernel, inner_goal);
+      residual = block_.residual;
+      beta = block_.beta;
+    } else {
+      select();
+      cache_.fetch(set_.data(), static_cast<Size>(set_.size()));
+      gather();
+      made = solve(block_.kernel.data(), inner_goal);
+      scatter();
+    }
     steps += made;
     ++outer_steps;
-    scatter();
     stuck = made == 0;
     return made > 0;
   }
@@ -338,16 +361,23 @@ class Smo {
  private:
   static constexpr double kInner = 0.1;
 
-  // The working set: half of the last one, and the worst violators on either side.
-  void select() {
+  template <class Real>
+  Size solve(const Real* kernel, double goal) {
+    if (problem_.kernel) {
+      block_.residual = residual;
+      block_.beta = beta;
+    }
+    const Size limit = 100 * block_.size;
+    return problem_.balanced ? solve_pairs(block_, kernel, problem_.epsilon, goal, limit, n_groups_)
+                             : solve_singles(block_, kernel, problem_.epsilon, goal, limit);
+  }
+
+  // What the variables could gain, the worst violation and the thresholds of the groups.
+  void measure() {
     const Size n = problem_.n;
-    rises_.clear();
-    falls_.clear();
     double most_up[256], most_down[256];
     std::fill_n(most_up, n_groups_, -std::numeric_limits<double>::infinity());
     std::fill_n(most_down, n_groups_, -std::numeric_limits<double>::infinity());
-    up_.resize(n);
-    down_.resize(n);
     for (Size i = 0; i < n; ++i) {
       const double epsilon = problem_.epsilon;
       up_[i] = rising(residual[i], beta[i], problem_.upper[i], epsilon);
@@ -356,17 +386,17 @@ class Smo {
       most_up[g] = std::max(most_up[g], up_[i]);
       most_down[g] = std::max(most_down[g], down_[i]);
     }
-    measure(most_up, most_down);
-    for (Size i = 0; i < n; ++i) {
-      const int g = problem_.group[i];
-      const double other_up = problem_.balanced ? most_up[g] : 0.0;
-      const double other_down = problem_.balanced ? most_down[g] : 0.0;
-      if (up_[i] + other_down > 0.0) rises_.push_back(static_cast<std::int32_t>(i));
-      if (down_[i] + other_up > 0.0) falls_.push_back(static_cast<std::int32_t>(i));
-      up_[i] -= threshold[g];  // so that groups compare
-      down_[i] += threshold[g];
+    violation = -std::numeric_limits<double>::infinity();
+    for (int g = 0; g < n_groups_; ++g) {
+      if (problem_.balanced) {
+        violation = std::max(violation, most_up[g] + most_down[g]);
+        threshold[g] = middle(-most_down[g], most_up[g]);
+        least_up_[g] = -most_down[g];
+        least_down_[g] = -most_up[g];
+      } else {
+        violation = std::max({violation, most_up[g], most_down[g]});
+      }
     }
-    renew();
   }
 
   // Of an interval that is open to one side where all variables of a group are at one bound.
@@ -375,16 +405,18 @@ class Smo {
     return std::isinf(high) ? low : 0.5 * (low + high);
   }
 
-  void measure(const double* most_up, const double* most_down) {
-    violation = -std::numeric_limits<double>::infinity();
-    for (int g = 0; g < n_groups_; ++g) {
-      if (problem_.balanced) {
-        violation = std::max(violation, most_up[g] + most_down[g]);
-        threshold[g] = middle(-most_down[g], most_up[g]);
-      } else {
-        violation = std::max({violation, most_up[g], most_down[g]});
-      }
+  // The working set: half of the last one, and the worst violators on either side.
+  void select() {
+    rises_.clear();
+    falls_.clear();
+    for (Size i = 0; i < problem_.n; ++i) {
+      const int g = problem_.group[i];
+      if (up_[i] > least_up_[g]) rises_.push_back(static_cast<std::int32_t>(i));
+      if (down_[i] > least_down_[g]) falls_.push_back(static_cast<std::int32_t>(i));
+      up_[i] -= threshold[g];  // so that groups compare
+      down_[i] += threshold[g];
     }
+    renew();
   }
 
   void renew() {
@@ -415,7 +447,7 @@ class Smo {
 
   void gather() {
     const Size q = static_cast<Size>(set_.size());
-    block_.resize(q);
+    block_.resize(q, static_cast<std::size_t>(q) * q);
     for (Size a = 0; a < q; ++a) {
       const Size i = set_[a];
       const float* row = cache_.row(i);
@@ -451,6 +483,7 @@ class Smo {
   std::vector<std::uint8_t> member_;
   std::vector<std::int32_t> set_, rises_, falls_;
   std::vector<double> up_, down_;
+  std::vector<double> least_up_, least_down_;  // of each group: what gains beyond it violates
   SmoBlock block_;
 };
 

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from maxmargin.certificate import Certificate, Status, certify
-from maxmargin.estimators import SVC, SVR, LinearSVC, LinearSVR, PegasosClassifier
+from maxmargin.estimators import (
+    SVC,
+    SVR,
+    LinearSVC,
+    LinearSVR,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    PegasosClassifier,
+)
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
-from maxmargin.solution import Solution
+from maxmargin.solution import NotSeparableError, Solution
 from maxmargin.solvers import SGD, SMO, DualCD, Newton, Pegasos
 
 __version__ = "0.1.0"
@@ -22,7 +31,11 @@ __all__ = [
     "LinearSVC",
     "LinearSVR",
     "Newton",
+    "NotSeparableError",
+    "NuSVC",
+    "NuSVR",
     "Objective",
+    "OneClassSVM",
     "Pegasos",
     "PegasosClassifier",
     "Problem",

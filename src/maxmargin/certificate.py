@@ -86,6 +86,9 @@ class Certificate:
                 f"a stationary point to a gap of {self.gap:.2g}; the kernel is not positive"
                 " semidefinite, so nothing is proven about the optimum"
             )
+        if self.primal == math.inf:
+            near = math.sqrt(2.0 / self.dual)
+            return f"no separator found yet; the classes' convex hulls come within {near:.2g}"
         if self.gap == 0.0:
             return "objective proven optimal"
         if not math.isfinite(self.relative_gap):
@@ -215,9 +218,7 @@ def _mass_terms(objective: Objective, beta: Array) -> tuple[float, float]:
     return objective.mass * objective.loss.epsilon, abs(lacking * objective.loss.epsilon)
 
 
-def _certify_hard(
-    objective: Objective, w: Array, b: float, beta: Array, z: Array
-) -> Certificate:
+def _certify_hard(objective: Objective, w: Array, b: float, beta: Array, z: Array) -> Certificate:
     """Judge a hard margin: f scaled so that the least margin is 1, β so that its value is largest.
 
     If v = f / least and α = sβ with s = Σ |β_i| / ‖w_β‖², the gap is

@@ -8,6 +8,7 @@ from enum import Enum
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 import maxmargin._core as _core
 from maxmargin.kernels import Kernel, mercer_check
@@ -62,8 +63,11 @@ class Objective:
 
     def at(self, number: float) -> Objective:
         """Return the objective with that ρ or ε in its loss."""
-        name = "target_scale" if self.loss.one_sided else "epsilon"
-        other = replace(self, loss=replace(self.loss, **{name: number}))
+        if self.loss.one_sided:
+            loss = replace(self.loss, target_scale=number)
+        else:
+            loss = replace(self.loss, epsilon=number)
+        other = replace(self, loss=loss)
         for known in ("box", "diagonal", "convex", "negligible"):  # the number is not in them
             if known in self.__dict__:
                 other.__dict__[known] = self.__dict__[known]
@@ -91,7 +95,8 @@ class Objective:
     def box(self) -> Box:
         """Where the dual variables may lie."""
         cost = self.problem.cost
-        return self.loss.box(self.problem.y, np.where(cost > 0.0, np.inf, 0.0) if self.hard else cost)
+        reach = np.where(cost > 0.0, np.inf, 0.0) if self.hard else cost
+        return self.loss.box(self.problem.y, reach)
 
     @cached_property
     def negligible(self) -> float:
@@ -185,50 +190,54 @@ class Objective:
         terms = self.loss.conjugate(self.problem.y, self.problem.cost, beta)
         return float(terms.sum()) - self.regularizer(w, b)
 
-    def best_intercept(self, z: Array, beta: Array | None = None) -> float:
-        """Minimise Σ C_i ℓ(z_i + b) over b for an absolute loss; β settles which of several b.
+    def best_intercept(self, z: Array) -> float:
+        """Minimise Σ C_i ℓ(z_i + b) over b for an absolute loss.
 
+        At the optimum, that is the b which all support vectors on the edge of the margin agree on.
         The derivative in b falls by `upper` where a sample leaves its costly side and by −`lower`
         where it enters the other one: walk through those breakpoints until it crosses 0.
         """
         pull, epsilon = self.loss.target_scale * self.problem.y - z, self.loss.epsilon
         places = np.concatenate([pull - epsilon, pull + epsilon])
         falls = np.concatenate([self.box.upper, -self.box.lower])
-        ends = pull[:0]
-        if beta is not None:
-            edge = self.edge(beta)
-            ends = pull[edge] - epsilon * np.sign(beta[edge])
-        return _crossing(places, falls, float(self.box.upper.sum()), ends)
+        return _crossing(places, falls, float(self.box.upper.sum()))
 
-    def best_offsets(self, z: Array, beta: Array) -> tuple[float, float]:
+    def best_offsets(self, z: Array) -> tuple[float, float]:
         """Minimise P over the intercept and the number in the loss, where that is a variable.
 
         Each side has a threshold of its own: ρ − b for the positive samples and ρ + b for the
         negative ones, or ε + b above the tube and ε − b below it.
         """
         assert self.mass is not None
-        y, cost, edge = self.problem.y, self.problem.cost, self.edge(beta)
-
-        def threshold(values: Array, members: Array, on_edge: Array, mass: float) -> float:
-            """Minimise Σ C_i max(0, t − v_i) − mass t over t."""
-            return _crossing(values[members], cost[members], mass, values[edge & on_edge])
-
-        half, everyone, positive = 0.5 * self.mass, cost > 0.0, y > 0.0
+        y, cost, half = self.problem.y, self.problem.cost, 0.5 * self.mass
         if not self.loss.one_sided:
-            above = -threshold(z - y, everyone, beta > 0.0, half)
-            below = -threshold(y - z, everyone, beta < 0.0, half)
+            # Each minimises Σ C_i max(0, t − v_i) − half t over t: its slope falls by C_i at v_i.
+            above, below = -_crossing(z - y, cost, half), -_crossing(y - z, cost, half)
             if above + below < 0.0:
-                return self.at(0.0).best_intercept(z, beta), 0.0
+                return self.at(0.0).best_intercept(z), 0.0
             return 0.5 * (above - below), 0.5 * (above + below)
         if self.intercept is Intercept.NONE:
-            return 0.0, threshold(z, everyone, everyone, self.mass)
-        rise = threshold(z, positive, positive, half)
-        fall = threshold(-z, ~positive, ~positive, half)
+            return 0.0, _crossing(z, cost, self.mass)
+        positive = y > 0.0
+        rise = _crossing(z[positive], cost[positive], half)
+        fall = _crossing(-z[~positive], cost[~positive], half)
         return 0.5 * (fall - rise), 0.5 * (fall + rise)
 
-    def edge(self, beta: Array) -> Array:
+    def edge(self, beta: Array) -> NDArray[np.bool_]:
         """Which samples are support vectors on the edge of the margin or tube."""
-        return (beta != 0.0) & (beta > self.box.lower) & (beta < self.box.upper)
+        return np.asarray((beta != 0.0) & (beta > self.box.lower) & (beta < self.box.upper))
+
+    def fractions(self, f: Array, beta: Array) -> dict[str, float]:
+        """Weigh the margin errors (bounded, with slack) and the support vectors: ν lies between."""
+        cost = self.problem.cost
+        support = beta != 0.0
+        slack = self.loss.slack(self.problem.y, f)
+        errors = support & ~self.edge(beta) & (slack > 0.0)
+        total = float(cost.sum())
+        return {
+            "margin_errors": float(cost.sum(where=errors)) / total,
+            "support_vectors": float(cost.sum(where=support)) / total,
+        }
 
     def feasible(self, beta: Array) -> Array:
         """Make the dual point feasible: clipped to its box and, for a free intercept, balanced.
@@ -280,20 +289,15 @@ class Objective:
         return np.multiply(beta, remaining, out=beta, where=entries)
 
 
-def _crossing(places: Array, falls: Array, start: float, edges: Array) -> float:
-    """Where a derivative that starts so and falls at each place crosses 0.
-
-    If it is 0 in between two places, the mean of the edge support vectors' places is taken as far
-    as it lies there, and the middle if there are none.
-    """
+def _crossing(places: Array, falls: Array, start: float) -> float:
+    """Where a derivative that starts so and falls at each place crosses 0; midway if it is 0."""
     places, falls = places[falls > 0.0], falls[falls > 0.0]
     order = np.argsort(places)
     places, left = places[order], start - np.cumsum(falls[order])
     slack = 1e-12 * float(falls.sum())
-    first = places[min(int(np.searchsorted(-left, -slack)), len(places) - 1)]
-    last = places[min(int(np.searchsorted(-left, slack, side="right")), len(places) - 1)]
-    wanted = edges.mean() if len(edges) else 0.5 * (first + last)
-    return float(min(max(wanted, first), last))
+    first = min(int(np.searchsorted(-left, -slack)), len(places) - 1)
+    last = min(int(np.searchsorted(-left, slack, side="right")), len(places) - 1)
+    return 0.5 * float(places[first] + places[last])
 
 
 def _check_mass(objective: Objective) -> None:

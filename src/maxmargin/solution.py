@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from maxmargin.certificate import Certificate, Status
 from maxmargin.losses import Loss
@@ -25,8 +27,8 @@ class Solution:
     """The fitted point, its proof and how it was reached.
 
     `beta` is the dual point that the certificate judged: w = Σ β_i x_i up to the gap, and in
-    classification β_i = α_i y_i. `loss` is the objective's, with the margin ρ or the tube ε that was
-    found where that was a variable.
+    classification β_i = α_i y_i. `loss` is the objective's, with the margin ρ or the tube ε that
+    was found where that was a variable.
     """
 
     w: Array = field(repr=False)
@@ -44,3 +46,33 @@ class Solution:
     def status(self) -> Status:
         """Why the solver stopped."""
         return self.certificate.status
+
+
+class NotSeparableError(ValueError):
+    """No hard margin exists: a point of one class's convex hull meets one of the other's.
+
+    Attributes
+    ----------
+    classes : tuple
+        The two classes.
+    distance : float
+        How near the two points are, in the space of the kernel.
+    witness : tuple of two arrays
+        The weights of all training samples in the two points, each 0 or larger and summing to 1:
+        the first over samples of the first class, the second over samples of the second.
+    """
+
+    def __init__(
+        self, classes: tuple[Any, Any], distance: float, witness: tuple[Array, Array]
+    ) -> None:
+        super().__init__(classes, distance, witness)
+        self.classes, self.distance, self.witness = classes, distance, witness
+
+    def __str__(self) -> str:
+        used = [np.count_nonzero(weights) for weights in self.witness]
+        return (
+            f"C=inf, but classes {self.classes[0]!r} and {self.classes[1]!r} cannot be separated: a"
+            f" weighted mean of {used[0]} samples of one and a weighted mean of {used[1]} of the"
+            f" other are {self.distance:.2g} apart (see .witness). Give a finite C, or a kernel"
+            " that can tell them apart."
+        )

@@ -1,7 +1,16 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from maxmargin import SVC, SVR, LinearSVC, LinearSVR, PegasosClassifier
+from maxmargin import (
+    SVC,
+    SVR,
+    LinearSVC,
+    LinearSVR,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    PegasosClassifier,
+)
 
 
 @parametrize_with_checks(
@@ -13,6 +22,8 @@ from maxmargin import SVC, SVR, LinearSVC, LinearSVR, PegasosClassifier
         SVC(),
         SVC(kernel="linear"),
         SVR(),
+        NuSVR(),
+        OneClassSVM(),
     ]
 )
 def test_scikit_learn_check(estimator, check):
@@ -23,4 +34,13 @@ def test_scikit_learn_check(estimator, check):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks([PegasosClassifier(max_iter=100)])
 def test_scikit_learn_check_of_a_stream(estimator, check):
+    check(estimator)
+
+
+# With class weights of 1000 and 0.0001 no nu of use is feasible, and NuSVC says so.
+@parametrize_with_checks(
+    [NuSVC(nu=0.34)],
+    expected_failed_checks=lambda _: {"check_class_weight_classifiers": "nu is infeasible"},
+)
+def test_scikit_learn_check_of_nu_svc(estimator, check):
     check(estimator)

@@ -31,8 +31,15 @@ def make(kernel, loss=HINGE, intercept=Intercept.FREE, *, C=1.0, X=None, y=None,
 
 
 def solve(objective, tol=1e-7, smo=None, start=None, max_iter=None):
+    """Solve by working sets; without any, where neither is asked for, the same must come out."""
     monitor = Monitor(objective, Stopping(tol, max_iter))
-    return (smo or SMO()).solve(objective, monitor, start or Start())
+    solution = (smo or SMO(small=0)).solve(objective, monitor, start or Start())
+    if smo is None and max_iter is None and objective.convex:
+        other = solve(objective, tol, SMO(), start)
+        assert other.status is solution.status
+        gap = other.certificate.gap + solution.certificate.gap
+        assert other.certificate.dual == pytest.approx(solution.certificate.dual, rel=1e-9, abs=gap)
+    return solution
 
 
 @EACH_KERNEL

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from maxmargin.estimators.kernel import SVC, SVR
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
+from maxmargin.estimators.nu import NuSVC, NuSVR, OneClassSVM
 from maxmargin.estimators.pegasos import PegasosClassifier
 
-__all__ = ["SVC", "SVR", "LinearSVC", "LinearSVR", "PegasosClassifier"]
+__all__ = [
+    "SVC",
+    "SVR",
+    "LinearSVC",
+    "LinearSVR",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "PegasosClassifier",
+]

@@ -26,7 +26,6 @@ from maxmargin.kernels import (
     Sigmoid,
     User,
 )
-from maxmargin.losses import Loss
 from maxmargin.multiclass import in_threads
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
@@ -50,6 +49,9 @@ _NAMES = (
     "histogram_intersection",
     "precomputed",
 )
+
+#: Rows of X, targets and costs of one problem.
+Task = tuple[NDArray[np.intp], Array, Array]
 
 
 class KernelModel(CertifiedModel):
@@ -97,13 +99,11 @@ class KernelModel(CertifiedModel):
         self,
         X: Matrix,
         kernel: Kernel,
-        loss: Loss,
-        tasks: list[tuple[NDArray[np.intp], Array, Array]],
+        tasks: list[Task],
     ) -> Progress:
         """Solve a problem for each (rows, targets, costs), in threads."""
         begin, stopping = time.perf_counter(), self._stopping()
         solver = self._kernel_solver(len(tasks))
-        intercept = Intercept.FREE if self.fit_intercept else Intercept.NONE
         starts = self._starts([cost for _, _, cost in tasks], self._seeds(len(tasks)))
         with interruptible() as interrupt:
             progress = Progress(self, X, len(tasks), interrupt, linear=False)
@@ -112,7 +112,7 @@ class KernelModel(CertifiedModel):
             def solve(task: int) -> Solution:
                 rows, target, cost = tasks[task]
                 problem = Problem(_rows_of(X, rows), target, cost)
-                objective = Objective(problem, loss, intercept, kernel=kernel)
+                objective = self._objective(problem, kernel)
                 with progress.reporting(task) as report:
                     monitor = Monitor(objective, stopping, interrupt, report, begin)
                     return solver.solve(objective, monitor, starts[task])
@@ -120,6 +120,17 @@ class KernelModel(CertifiedModel):
             solutions = in_threads(solve, range(len(tasks)), effective_n_jobs(self.n_jobs))
         self.solutions_ = tuple(solutions)
         return progress
+
+    def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
+        """Return what is to be minimised."""
+        raise NotImplementedError
+
+    def _intercept(self) -> Intercept:
+        return Intercept.FREE if self.fit_intercept else Intercept.NONE
+
+    def _unit(self, _solution: Solution) -> float:
+        """Return by what the coefficients of a solution are to be divided."""
+        return 1.0
 
     def _kernel_solver(self, n_tasks: int) -> Solver:
         """Return the solver, with its share of the threads and of the memory."""
@@ -138,7 +149,7 @@ class KernelModel(CertifiedModel):
         self.support_ = support
         self.support_vectors_ = X[:0] if self._precomputed else X[support]
         self.dual_coef_ = coef[:, support]
-        self.intercept_ = np.array([solution.b for solution in self.solutions_])
+        self.intercept_ = np.array([found.b / self._unit(found) for found in self.solutions_])
         self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_], dtype=np.int32)
         self.shape_fit_ = (X.shape[0], X.shape[0]) if self._precomputed else X.shape
         self._fitted_kernel = None if self._precomputed else kernel

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import numbers
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,14 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.estimators._kernel import KernelModel
-from maxmargin.kernels import (
-    Kernel,
-)
+from maxmargin.certificate import Status
+from maxmargin.estimators._kernel import KernelModel, Task
+from maxmargin.kernels import Kernel
 from maxmargin.losses import HINGE, regression_loss
 from maxmargin.multiclass import check_several_classes
+from maxmargin.objective import Intercept, Objective
+from maxmargin.problem import Problem
+from maxmargin.solution import NotSeparableError
 from maxmargin.validation import (
     Array,
     Matrix,
@@ -41,7 +45,8 @@ class SVC(ClassifierMixin, KernelModel):
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the losses against ½‖w‖².
+        Weight of the losses against ½‖w‖². `inf` asks for a hard margin: y_i f(x_i) ≥ 1 throughout,
+        or a `NotSeparableError` with its witness.
     kernel : str, Kernel or callable, default="rbf"
         "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "histogram_intersection",
         "precomputed", a Kernel of `maxmargin.kernels`, or any function of two blocks of samples.
@@ -142,7 +147,7 @@ class SVC(ClassifierMixin, KernelModel):
         X, y = self._check_rows(X, y)
         check_classification_targets(y)
         check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
-        weighted = sample_costs(X, self.C, None, sample_weight)
+        weighted = sample_costs(X, self._weight(), None, sample_weight)
         self.classes_ = np.unique(y)
         cost = class_costs(weighted, self.class_weight, self.classes_, y)
         check_several_classes(y, cost)
@@ -153,11 +158,41 @@ class SVC(ClassifierMixin, KernelModel):
         for first, second in pairs:
             rows = np.concatenate([first, second])
             tasks.append((rows, np.repeat([1.0, -1.0], [len(first), len(second)]), cost[rows]))
-        progress = self._solve(X, kernel, HINGE, tasks)
+        progress = self._solve(X, kernel, tasks)
+        self._refuse_inseparable(tasks, X.shape[0])
         self._store(X, members, kernel)
         progress.end()
         self._warn_if_unproven(X)
         return self
+
+    def _hard(self) -> bool:
+        return isinstance(self.C, numbers.Real) and float(self.C) == math.inf
+
+    def _weight(self) -> float:
+        """C, as the costs count it: 1 for a hard margin, which has no costs."""
+        return 1.0 if self._hard() else self.C
+
+    def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
+        if not self._hard():
+            return Objective(problem, HINGE, self._intercept(), kernel=kernel)
+        if not self.fit_intercept:
+            raise ValueError("C=inf needs fit_intercept=True: give a large finite C instead.")
+        return Objective(problem, HINGE, Intercept.FREE, kernel=kernel, hard=True)
+
+    def _refuse_inseparable(self, tasks: list[Task], n_samples: int) -> None:
+        """Raise where a hard margin was asked for and the classes' hulls meet."""
+        labels = itertools.combinations(self.classes_.tolist(), 2)
+        for pair, (rows, _, _), solution in zip(labels, tasks, self.solutions_, strict=True):
+            given_up = solution.status in (Status.INFEASIBLE, Status.STALLED)
+            if not (given_up and solution.certificate.primal == math.inf):
+                continue
+            witness = np.zeros(n_samples)
+            witness[rows] = solution.beta / solution.beta.sum(where=solution.beta > 0.0)
+            raise NotSeparableError(
+                pair,
+                math.sqrt(2.0 / solution.certificate.dual),
+                (np.maximum(witness, 0.0), np.maximum(-witness, 0.0)),
+            )
 
     def _store(self, X: Matrix, members: list[NDArray[np.intp]], kernel: Kernel) -> None:
         """Lay the pairs' coefficients out as LIBSVM does: a row for each rival class."""
@@ -165,8 +200,9 @@ class SVC(ClassifierMixin, KernelModel):
         pairs = itertools.combinations(range(len(members)), 2)
         for (first, second), solution in zip(pairs, self.solutions_, strict=True):
             split = len(members[first])
-            coef[second - 1, members[first]] = solution.w[:split]
-            coef[first, members[second]] = solution.w[split:]
+            pair = solution.w / self._unit(solution)
+            coef[second - 1, members[first]] = pair[:split]
+            coef[first, members[second]] = pair[split:]
         used = np.asarray(coef.any(axis=0))
         support = np.concatenate([rows[used[rows]] for rows in members]).astype(np.int32)
         self.n_support_ = np.array([used[rows].sum() for rows in members], dtype=np.int32)
@@ -276,12 +312,12 @@ class SVR(RegressorMixin, KernelModel):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
         """Fit to the rows of X with targets y; `sample_weight` multiplies C."""
         X, y = self._check_rows(X, y, y_numeric=True)
-        loss = regression_loss("epsilon_insensitive", check_tube(self.epsilon))
+        check_tube(self.epsilon)
         cost = sample_costs(X, self.C, None, sample_weight)
         X, kernel = self._posed(X, cost)
         target = np.ascontiguousarray(y, dtype=np.float64)
         rows = np.arange(X.shape[0])
-        progress = self._solve(X, kernel, loss, [(rows, target, cost)])
+        progress = self._solve(X, kernel, [(rows, target, cost)])
         solution = self.solution_
         support = np.flatnonzero(solution.w).astype(np.int32)
         self.n_support_ = np.array([len(support)], dtype=np.int32)
@@ -289,6 +325,10 @@ class SVR(RegressorMixin, KernelModel):
         progress.end()
         self._warn_if_unproven(X)
         return self
+
+    def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
+        loss = regression_loss("epsilon_insensitive", float(self.epsilon))
+        return Objective(problem, loss, self._intercept(), kernel=kernel)
 
     @property
     def coef_(self) -> Array:

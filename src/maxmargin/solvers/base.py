@@ -99,6 +99,7 @@ class _Expansion(NamedTuple):
     b: float
     beta: Array
     loss: Loss
+    notes: dict[str, float]
 
 
 class Monitor:
@@ -127,7 +128,7 @@ class Monitor:
         self._primal = (np.inf, np.zeros(0), 0.0)
         self._dual = (-np.inf, np.zeros(0))
         self._best: Certificate | None = None  # of that pair, where it is known
-        self._loss = objective.loss
+        self._loss, self._notes = objective.loss, dict[str, float]()
         self._n_iter = 0
 
     @property
@@ -197,12 +198,13 @@ class Monitor:
             return self._hard_expansion(beta, z)
         b = 0.0
         if objective.mass is not None:
-            b, number = objective.best_offsets(z, beta)
+            b, number = objective.best_offsets(z)
             objective = objective.at(number)
         elif objective.intercept is Intercept.FREE:
-            b = objective.best_intercept(z, beta)
+            b = objective.best_intercept(z)
         certificate = certify_expansion(objective, beta, b, beta, z)
-        return _Expansion(certificate, beta, b, beta, objective.loss)
+        notes = objective.fractions(z + b, beta) if objective.mass is not None else {}
+        return _Expansion(certificate, beta, b, beta, objective.loss, notes)
 
     def _hard_expansion(self, beta: Array, z: Array) -> _Expansion:
         """Put f midway between the classes and give it a least margin of 1, if it has one."""
@@ -215,12 +217,12 @@ class Monitor:
         alpha = beta * (float(np.abs(beta).sum()) / square) if square > 0.0 else beta
         if least > 0.0:
             beta, b = beta / least, b / least
-        return _Expansion(certificate, beta, b, alpha, objective.loss)
+        return _Expansion(certificate, beta, b, alpha, objective.loss, {})
 
     def _keep_expansion(self, point: _Expansion) -> None:
         self._primal = (point.certificate.primal, point.w, point.b)
         self._dual = (point.certificate.dual, point.beta)
-        self._best, self._loss = point.certificate, point.loss
+        self._best, self._loss, self._notes = point.certificate, point.loss, point.notes
 
     def judge(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:
         """Certify the point, remember what is best of it, and decide."""
@@ -228,7 +230,7 @@ class Monitor:
         beta = objective.feasible(beta)
         if objective.intercept is Intercept.FREE and objective.loss.bounded:
             z = objective.problem.predict(w, 0.0)
-            b = objective.best_intercept(z, beta)
+            b = objective.best_intercept(z)
         certificate = certify_pair(objective, w, b, beta, z)
         # Without a regulariser the loss favours a short w: the latest point is the one to have.
         better_primal = certificate.primal <= self._primal[0] or not objective.loss.regularized
@@ -276,7 +278,7 @@ class Monitor:
             n_iter=self._n_iter,
             mean_cost=float(self.objective.problem.cost.mean()),
             history=self.history,
-            notes=notes,
+            notes=self._notes | notes,
         )
 
 

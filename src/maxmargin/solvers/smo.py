@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import linalg, sparse
 
 import maxmargin._core as _core
 from maxmargin.certificate import Status
@@ -18,8 +19,9 @@ from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start
 from maxmargin.validation import Array, Matrix, check_count, check_positive
 
-#: Between looks at a gap that is not promising.
-_STEPS_PER_LOOK = 1000
+#: Between looks at a gap that is not promising; small problems are looked at often, because a look
+#: brings a step in all free variables at once.
+_STEPS_PER_LOOK, _STEPS_IF_SMALL = 1000, 20
 
 #: Restarts from residuals in float64 in a row that do not lower the gap by a tenth. Each is a step
 #: of iterative refinement: what float32 gets wrong is relative to the change that it makes, and at
@@ -51,11 +53,16 @@ class SMO:
         Megabytes for kernel rows; None: half of the memory that is free.
     n_threads : int
         Threads for kernel values.
+    small : int
+        Up to so many dual variables there are no working sets: the whole kernel matrix is made, in
+        float64. Not for kernels of unknown kind: a user's function may be slow, and is asked for
+        the rows that are needed only.
     """
 
     working_set: int = 512
     cache_size: float | None = None
     n_threads: int = 1
+    small: int = 1024
 
     name = "smo"
 
@@ -69,6 +76,7 @@ class SMO:
         """Make outer steps; when the gap looks small enough, ask for the proof."""
         _require(objective)
         problem, n, form = objective.problem, objective.problem.n_samples, _Form.of(objective)
+        K = form.doubly(_whole(objective)) if self._is_small(objective, form) else None
         rows = KernelSamples(objective.kernel, problem.X, self.n_threads).rows()
         smo = _core.Smo(
             rows.twice() if form.doubled else rows,
@@ -80,22 +88,27 @@ class SMO:
             form.balanced,
             self.working_set,
             self._capacity(len(form.target)),
+            K,
         )
         begin = form.begin if start.beta is None else form.unfold(objective, start.beta)
         if begin.any():
             smo.start(begin, monitor.stopped)
         target = form.target[:n]
         steps, tol = 0, monitor.tol  # a start is looked at before the first step
+        most = _STEPS_PER_LOOK if K is None else _STEPS_IF_SMALL
         if start.beta is None:
-            steps = monitor.iterations_left(0, _STEPS_PER_LOOK)
+            steps = monitor.iterations_left(0, most)
         least, failures = math.inf, 0
         while True:
             before = smo.outer_steps
             smo.run(tol, form.negligible, steps, monitor.stopped)
             satisfied = smo.outer_steps < before + steps  # its own estimate, in float32, was
-            beta = form.fold(smo.beta)
+            variables = smo.beta
+            beta = form.fold(variables)
             exact = n * np.count_nonzero(beta) <= _EXACT_VALUES
-            if exact:
+            if K is not None:
+                z = K[:n, :n] @ beta
+            elif exact:
                 z = objective.kernel_values(beta)
             else:
                 fresh = smo.fresh_residual(monitor.stopped)  # nothing if it was stopped
@@ -113,11 +126,19 @@ class SMO:
                 if failures >= (_PATIENCE if exact else 3):
                     status = Status.STALLED
                     break
-            smo.correct(form.target - np.tile(z, len(form.target) // n))
-            steps = monitor.iterations_left(smo.outer_steps, _STEPS_PER_LOOK)
+            if exact:
+                moved = _moved(objective, form, variables, z)
+                z = z + objective.kernel_values(form.fold(moved) - beta)
+                variables = moved
+            smo.go_on(variables, form.target - np.tile(z, len(form.target) // n))
+            steps = monitor.iterations_left(smo.outer_steps, most)
         return monitor.finish(
             self.name, status, violation=smo.violation, steps=smo.steps, rows=smo.rows_computed
         )
+
+    def _is_small(self, objective: Objective, form: _Form) -> bool:
+        assert objective.kernel is not None
+        return len(form.target) <= self.small and objective.kernel.mercer is not None
 
     def _capacity(self, n: int) -> int:
         """Rows that the cache may hold: at least a working set."""
@@ -237,6 +258,10 @@ class _Form:
             objective.intercept is Intercept.FREE,
         )
 
+    def doubly(self, K: Array) -> Array:
+        """Return the matrix of the variables from that of the samples."""
+        return np.tile(K, (2, 2)) if self.doubled else K
+
     def fold(self, variables: Array) -> Array:
         """Return β."""
         if not self.doubled:
@@ -259,6 +284,13 @@ class _Form:
         return np.append(up + both, down - both)
 
 
+def _whole(objective: Objective) -> Array:
+    """Return K in float64, exactly symmetric."""
+    assert objective.kernel is not None
+    K = objective.kernel(objective.problem.X, objective.problem.X)
+    return np.ascontiguousarray(0.5 * (K + K.T))
+
+
 def _poured(most: Array, mass: float) -> Array:
     """Fill one entry after the other until the mass is spent."""
     before = np.cumsum(most) - most
@@ -272,28 +304,66 @@ def _polish(objective: Objective, form: _Form, monitor: Monitor, beta: Array, z:
     thresholds t of their groups satisfy K_FF δ + t = target_F ∓ ε − z_F and Σ δ = 0 in each group.
     If β + δ stays in the box, it is the optimum itself.
     """
-    box = objective.box
+    box, edge, n = objective.box, objective.edge(beta), objective.problem.n_samples
+    group: NDArray[Any] = form.group[:n]
+    tries = [(edge, group)]
+    if form.doubled:  # the tube may be 0: then there is one threshold, and 0 is a value like others
+        tries = [(edge, beta < 0.0), ((beta > box.lower) & (beta < box.upper), group)]
+    for free, group in tries:
+        at = np.flatnonzero(free)
+        if not 0 < len(at) <= _FEW_FREE:
+            continue
+        after = beta[at] + _change(objective, form, at, group[at], (beta, z))
+        inside = (after > box.lower[at]) & (after < box.upper[at])
+        same = np.sign(after) == np.sign(beta[at]) if free is edge else True
+        if (inside & same).all():
+            polished = beta.copy()
+            polished[at] = after
+            monitor.improve_expansion(polished, z + objective.kernel_values(polished - beta))
+
+
+def _moved(objective: Objective, form: _Form, variables: Array, z: Array) -> Array:
+    """Return the variables after the same change, as far as it goes inside the box.
+
+    Where K is nearly singular, pairs crawl along the directions that such a step takes at once.
+    """
+    beta = form.fold(variables)
     free = np.flatnonzero(objective.edge(beta))
     if not 0 < len(free) <= _FEW_FREE:
-        return
+        return variables
+    negative, place = beta[free] < 0.0, free
+    if form.doubled:
+        place = free + len(beta) * negative
+    change = _change(objective, form, free, form.group[place], (beta, z))
+    at, most = variables[place], np.where(negative, 0.0, form.upper[place])
+    least = np.where(negative, form.lower[place], 0.0)
+    room = np.where(change > 0.0, most - at, at - least)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        step = min(1.0, float(np.nanmin(room / np.abs(change))))
+    moved = variables.copy()
+    moved[place] = np.clip(at + step * change, least, most)
+    return moved
+
+
+def _change(
+    objective: Objective,
+    form: _Form,
+    free: NDArray[Any],
+    group: NDArray[Any],
+    point: tuple[Array, Array],
+) -> Array:
+    """Return δ of the equations at (β, z)."""
     assert objective.kernel is not None
-    X, size, before = objective.problem.X[free], len(free), beta[free]
-    groups = np.zeros((size, 0))
+    X, size, (beta, z) = objective.problem.X[free], len(free), point
+    thresholds = np.zeros((size, 0))
     if form.balanced:
-        of_free = (before < 0.0) if form.doubled else form.group[free]
-        groups = (of_free[:, np.newaxis] == np.unique(of_free)).astype(float)
-    system = np.zeros((size + groups.shape[1],) * 2)
+        thresholds = (group[:, np.newaxis] == np.unique(group)).astype(float)
+    system = np.zeros((size + thresholds.shape[1],) * 2)
     system[:size, :size] = objective.kernel(X, X)
-    system[:size, size:], system[size:, :size] = groups, groups.T
-    target = form.target[free] - form.epsilon * np.sign(before)
-    right = np.append(target - z[free], np.zeros(groups.shape[1]))
-    after = before + np.linalg.lstsq(system, right, rcond=1e-13)[0][:size]
-    inside = (after > box.lower[free]) & (after < box.upper[free])
-    if not (inside & (np.sign(after) == np.sign(before))).all():
-        return
-    polished = beta.copy()
-    polished[free] = after
-    monitor.improve_expansion(polished, z + objective.kernel_values(polished - beta))
+    system[:size, size:], system[size:, :size] = thresholds, thresholds.T
+    target = form.target[free] - form.epsilon * np.sign(beta[free])
+    right = np.append(target - z[free], np.zeros(thresholds.shape[1]))
+    return np.asarray(linalg.lstsq(system, right, cond=1e-13, lapack_driver="gelsy")[0][:size])
 
 
 def free_memory() -> float:

@@ -1,0 +1,342 @@
+"""NuSVC, NuSVR and OneClassSVM: ν in place of C or ε."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import OutlierMixin
+from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.certificate import Status
+from maxmargin.estimators._kernel import KernelModel
+from maxmargin.estimators.kernel import SVC, SVR
+from maxmargin.kernels import Kernel
+from maxmargin.losses import EPSILON_INSENSITIVE, HINGE
+from maxmargin.objective import Intercept, Objective
+from maxmargin.problem import Problem
+from maxmargin.solution import Solution
+from maxmargin.validation import Array, sample_costs
+
+
+class NuSVC(SVC):
+    """Kernel classifier whose share of margin errors is bounded by ν.
+
+    Minimises ½‖w‖² − ρ ν Σ c_i + Σ c_i max(0, ρ − y_i f(x_i)) over w, b and the margin ρ, with
+    c_i the sample weights (Schölkopf et al., Neural Computation 2000). The fitted f is divided by
+    ρ, and is then that of `SVC` with C = `equivalent_C_`. Parameters and fitted attributes are
+    those of `sklearn.svm.NuSVC`, with the differences named at `SVC`.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        Upper bound on the share of margin errors, lower bound on that of support vectors; at most
+        twice the share of the smaller class.
+    kernel, degree, gamma, coef0, tol, cache_size, class_weight, max_iter, max_time, warm_start
+        As in `SVC`; so are the other ones.
+
+    Attributes
+    ----------
+    equivalent_C_ : float or array
+        1/ρ: the C with which `SVC` has the same optimum; one entry for each pair of classes.
+    margin_errors_, support_fraction_ : float or array
+        Shares of samples within the margin, and of support vectors: ν lies between them.
+    certificate_
+        Of the problem in w, b and ρ, before f is divided by ρ.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from maxmargin import NuSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = NuSVC(nu=0.1).fit(scale(X), y)
+    >>> bool(model.margin_errors_ <= 0.1 <= model.support_fraction_)
+    True
+    """
+
+    solver, fit_intercept = "smo", True
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        cache_size: float | None = None,
+        class_weight: dict[Any, float] | str | None = None,
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        warm_start: bool = False,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _hard(self) -> bool:
+        return False
+
+    def _weight(self) -> float:
+        _check_nu(self.nu)
+        return 1.0
+
+    def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
+        total = float(problem.cost.sum())
+        sides = [float(problem.cost[problem.y == sign].sum()) for sign in (1.0, -1.0)]
+        most = 2.0 * min(sides) / total
+        if self.nu > most * (1.0 + 1e-12):
+            raise ValueError(
+                f"nu={self.nu:g} is infeasible: both classes must supply half of it, and the"
+                f" smaller one has a share of {0.5 * most:.4g}, so that nu can be at most"
+                f" {most:.4g}. Lower nu, or give class_weight='balanced'."
+            )
+        mass = min(self.nu, most) * total
+        return Objective(problem, HINGE, Intercept.FREE, kernel=kernel, mass=mass)
+
+    def _unit(self, solution: Solution) -> float:
+        rho = solution.loss.target_scale
+        if solution.certificate.primal < 0.0:  # −½‖w‖² at the optimum, so that ρ > 0
+            return rho
+        if solution.status in (Status.OPTIMAL, Status.STALLED):
+            raise ValueError(
+                f"nu={self.nu:g} leaves no margin: w = 0 is the optimum, because the means of the"
+                " classes that it allows coincide. Raise nu, or choose another kernel."
+            )
+        return rho if rho > 0.0 else 1.0
+
+    def _each(self, value: Callable[[Solution], float]) -> Any:
+        """Return the value of the one solution, or of each pair's."""
+        check_is_fitted(self)
+        values = np.array([value(solution) for solution in self.solutions_])
+        return values if len(values) > 1 else float(values[0])
+
+    @property
+    def equivalent_C_(self) -> Any:  # noqa: N802
+        """1/ρ, the C of the same `SVC`."""
+        return self._each(lambda solution: 1.0 / self._unit(solution))
+
+    @property
+    def margin_errors_(self) -> Any:
+        """Share of the samples within the margin; at most ν."""
+        return self._each(lambda solution: solution.notes["margin_errors"])
+
+    @property
+    def support_fraction_(self) -> Any:
+        """Share of the samples that are support vectors; at least ν."""
+        return self._each(lambda solution: solution.notes["support_vectors"])
+
+
+class NuSVR(SVR):
+    """Kernel regression whose tube is as wide as ν allows.
+
+    Minimises ½‖w‖² + C (ν ε Σ c_i + Σ c_i max(0, |y_i − f(x_i)| − ε)) over w, b and the tube ε ≥ 0.
+    Parameters and fitted attributes are those of `sklearn.svm.NuSVR`, with the differences named
+    at `SVC`.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        Upper bound on the share of samples outside the tube, lower bound on that of support
+        vectors.
+    C, kernel, degree, gamma, coef0, tol, cache_size, max_iter, max_time, warm_start
+        As in `SVC`; so are `n_jobs` and `verbose`.
+
+    Attributes
+    ----------
+    epsilon_ : float
+        The tube: `SVR` has the same optimum with epsilon=epsilon_.
+    margin_errors_, support_fraction_ : float
+        Shares of samples outside the tube, and of support vectors: ν lies between them unless the
+        tube is 0.
+    """
+
+    solver, fit_intercept, epsilon = "smo", True, 0.0
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        cache_size: float | None = None,
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.cache_size = cache_size
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
+        mass = _check_nu(self.nu) * float(problem.cost.sum())
+        return Objective(problem, EPSILON_INSENSITIVE, Intercept.FREE, kernel=kernel, mass=mass)
+
+    @property
+    def epsilon_(self) -> float:
+        """The tube."""
+        return self.solution_.loss.epsilon
+
+    @property
+    def margin_errors_(self) -> float:
+        """Share of the samples outside the tube; at most ν."""
+        return self.solution_.notes["margin_errors"]
+
+    @property
+    def support_fraction_(self) -> float:
+        """Share of the samples that are support vectors; at least ν, unless the tube is 0."""
+        return self.solution_.notes["support_vectors"]
+
+
+class OneClassSVM(OutlierMixin, KernelModel):
+    """The smallest region that holds all but a share ν of the samples.
+
+    Minimises ½‖w‖² − ρ ν Σ c_i + Σ c_i max(0, ρ − <w, φ(x_i)>) over w and ρ, with c_i the sample
+    weights (Schölkopf et al., Neural Computation 2001). A sample is an outlier where
+    f(x) = <w, φ(x)> − ρ is negative. Parameters and fitted attributes are those of
+    `sklearn.svm.OneClassSVM`, with the differences named at `SVC`.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        Upper bound on the share of outliers, lower bound on that of support vectors.
+    kernel, degree, gamma, coef0, tol, cache_size, max_iter, max_time, warm_start, n_jobs, verbose
+        As in `SVC`.
+
+    Attributes
+    ----------
+    offset_ : float
+        ρ.
+    margin_errors_, support_fraction_ : float
+        Shares of outliers, and of support vectors: ν lies between them.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_
+        As in `sklearn.svm.OneClassSVM`.
+    """
+
+    solver = "smo"
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        nu: float = 0.5,
+        cache_size: float | None = None,
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.nu = nu
+        self.cache_size = cache_size
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:  # noqa: ARG002
+        """Fit to the rows of X; y is not used."""
+        X = self._check_rows(X)
+        _check_nu(self.nu)
+        cost = sample_costs(X, 1.0, None, sample_weight)
+        X, kernel = self._posed(X, cost)
+        progress = self._solve(X, kernel, [(np.arange(X.shape[0]), np.ones(X.shape[0]), cost)])
+        solution = self.solution_
+        support = np.flatnonzero(solution.w).astype(np.int32)
+        self.n_support_ = np.array([len(support)], dtype=np.int32)
+        self._finish(X, solution.w[np.newaxis], support, kernel)
+        # Samples on the edge belong to the region, whatever rounding makes of their f = 0.
+        self.offset_ = solution.loss.target_scale * (1.0 - 1e-10)
+        self.intercept_ = np.array([-self.offset_])
+        progress.end()
+        self._warn_if_unproven(X)
+        return self
+
+    def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
+        mass = self.nu * float(problem.cost.sum())
+        return Objective(problem, HINGE, Intercept.NONE, kernel=kernel, mass=mass)
+
+    @property
+    def coef_(self) -> Array:
+        """The weights of a linear kernel."""
+        return self._linear_weights(lambda: self.dual_coef_)
+
+    @property
+    def margin_errors_(self) -> float:
+        """Share of outliers among the samples; at most ν."""
+        return self.solution_.notes["margin_errors"]
+
+    @property
+    def support_fraction_(self) -> float:
+        """Share of the samples that are support vectors; at least ν."""
+        return self.solution_.notes["support_vectors"]
+
+    def score_samples(self, X: Any) -> Array:
+        """<w, φ(x)> of each row."""
+        check_is_fitted(self)
+        return np.asarray(self._values(X, self.dual_coef_)[:, 0])
+
+    def decision_function(self, X: Any) -> Array:
+        """f(x) of each row, negative for outliers."""
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """Return +1 for each row inside the region, −1 for each outlier."""
+        return np.where(self.decision_function(X) >= 0.0, 1, -1)
+
+
+def _check_nu(nu: object) -> float:
+    if isinstance(nu, bool) or not isinstance(nu, numbers.Real) or not 0.0 < float(nu) <= 1.0:
+        raise ValueError(f"nu must be a number above 0 and at most 1, got {nu!r}.")
+    return float(nu)

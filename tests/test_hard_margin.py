@@ -1,0 +1,129 @@
+"""C=inf: the maximum margin with its proof, or a witness that there is none."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics.pairwise import rbf_kernel
+
+from maxmargin import SMO, SVC, NotSeparableError, Objective, Problem, Status, certify
+from maxmargin.kernels import Linear
+from maxmargin.losses import HINGE
+from maxmargin.solvers import Monitor, Start, Stopping
+from sklearn import svm
+
+
+def separable(n=80, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = np.where(X @ [1.0, -2.0, 0.5] > 0.0, 1, -1)
+    return X + 0.3 * y[:, np.newaxis] * np.array([1.0, -2.0, 0.5]) / 2.3, y
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
+@pytest.mark.parametrize("rows", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
+def test_the_margin_is_the_largest(kernel, rows):
+    X, y = separable()
+    model = SVC(C=np.inf, kernel=kernel, gamma=0.3, tol=1e-8).fit(rows(X), y)
+    peer = svm.SVC(C=1e9, kernel=kernel, gamma=0.3, tol=1e-9).fit(X, y)
+    certificate = model.certificate_
+    assert certificate.status is Status.OPTIMAL
+    assert certificate.relative_gap <= 1e-8
+    alpha = np.abs(peer.dual_coef_).sum()
+    assert certificate.margin == pytest.approx(1.0 / np.sqrt(alpha), rel=1e-5)
+    assert certificate.margin == pytest.approx(1 / np.sqrt(np.abs(model.solution_.beta).sum()))
+    assert (y * model.decision_function(X)).min() == pytest.approx(1.0, rel=1e-9)
+    np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X), atol=1e-4)
+
+
+def test_two_points():
+    model = SVC(C=np.inf, kernel="linear").fit([[0.0], [4.0]], [0, 1])
+    np.testing.assert_allclose([model.coef_[0, 0], model.intercept_[0]], [0.5, -1.0])
+    assert model.certificate_.margin == pytest.approx(2.0)
+    assert str(model.certificate_).endswith(("optimum", "optimal"))
+
+
+def test_working_sets_find_the_same():
+    X, y = separable(1500)
+    problem = Problem(X, y.astype(float), np.ones(len(y)))
+    objective = Objective(problem, HINGE, kernel=Linear(), hard=True)
+    found = [
+        smo.solve(objective, Monitor(objective, Stopping(1e-4)), Start())
+        for smo in (SMO(small=0), SMO(small=10_000))
+    ]
+    assert {solution.status for solution in found} == {Status.OPTIMAL}
+    assert found[0].certificate.dual == pytest.approx(found[1].certificate.dual, rel=2e-4)
+    again = certify(objective, found[0].w, found[0].b, found[0].beta)
+    assert again.primal == pytest.approx(found[0].certificate.primal, rel=1e-4)
+    assert 0.0 <= again.gap <= 1.1e-4 * again.dual
+
+
+@pytest.mark.parametrize("kernel", ["linear", "precomputed"])
+@pytest.mark.parametrize("n", [60, 1500])
+def test_classes_that_overlap_have_a_witness(kernel, n):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(n, 3)), rng.integers(2, size=n)
+    given = X if kernel == "linear" else X @ X.T
+    with pytest.raises(NotSeparableError, match="cannot be separated") as caught:
+        SVC(C=np.inf, kernel=kernel).fit(given, y)
+    error = caught.value
+    first, second = error.witness
+    assert error.classes == (0, 1)
+    for weights, label in ((first, 0), (second, 1)):
+        assert (weights >= 0.0).all()
+        assert weights.sum() == pytest.approx(1.0)
+        assert not weights[y != label].any()
+    apart = np.linalg.norm(first @ X - second @ X)
+    assert apart <= 1e-3
+    assert apart == pytest.approx(error.distance, rel=1e-3, abs=1e-6)
+
+
+def test_a_kernel_cannot_separate_a_sample_from_itself():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    X[20:] = X[:20]
+    with pytest.raises(NotSeparableError):
+        SVC(C=np.inf).fit(X, np.repeat([0, 1], 20))
+    K = rbf_kernel(X)
+    with pytest.raises(NotSeparableError):
+        SVC(C=np.inf, kernel="precomputed").fit(K, np.repeat([0, 1], 20))
+
+
+def test_the_error_names_the_pair_of_several_classes():
+    X = np.array([[0.0], [1.0], [2.0], [9.0], [10.0], [0.5]])
+    y = np.array(["a", "b", "a", "c", "c", "b"])
+    with pytest.raises(NotSeparableError, match="'a' and 'b'") as caught:
+        SVC(C=np.inf, kernel="linear").fit(X, y)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value)
+
+
+def test_samples_of_weight_zero_need_not_be_separated():
+    X, y = separable()
+    wrong = y.copy()
+    wrong[:5] *= -1
+    weight = np.where(np.arange(len(y)) < 5, 0.0, 2.0)
+    model = SVC(C=np.inf, kernel="linear", tol=1e-8).fit(X, wrong, sample_weight=weight)
+    rest = SVC(C=np.inf, kernel="linear", tol=1e-8).fit(X[5:], y[5:])
+    np.testing.assert_allclose(model.coef_, rest.coef_, rtol=1e-5)
+    assert not (model.support_ < 5).any()
+
+
+def test_a_limit_is_not_a_verdict():
+    X = np.random.default_rng(1).normal(size=(1500, 3))
+    y = np.arange(1500) % 2
+    with pytest.warns(Warning, match="no separator found yet"):
+        model = SVC(C=np.inf, kernel="linear", max_iter=1).fit(X, y)
+    assert model.certificate_.primal == np.inf
+    assert set(model.predict(X)) <= {0, 1}
+
+
+def test_a_hard_margin_needs_an_intercept():
+    with pytest.raises(ValueError, match="fit_intercept=True"):
+        SVC(C=np.inf, fit_intercept=False).fit(*separable())
+
+
+@pytest.mark.parametrize("C", [0.0, -1.0, -np.inf, np.nan, "inf"])
+def test_other_c_are_refused(C):
+    with pytest.raises(ValueError, match="C must be a positive"):
+        SVC(C=C).fit(*separable())
