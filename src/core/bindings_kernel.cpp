@@ -47,6 +47,8 @@ void predict_rows(const DenseKernel& kernel, const float* rows, const float* squ
   }
 }
 
+constexpr Size kValuesPerCall = Size{1} << 22;  // of a caller's kernel, which returns doubles
+
 RowSource from_python(nb::callable function, Size n) {
   auto shared =
       std::shared_ptr<nb::callable>(new nb::callable(std::move(function)), [](auto* held) {
@@ -55,12 +57,16 @@ RowSource from_python(nb::callable function, Size n) {
       });
   return [shared, n](const std::int32_t* index, Size count, float* const* out) {
     nb::gil_scoped_acquire acquire;
-    const std::size_t shape[1] = {static_cast<std::size_t>(count)};
-    nb::ndarray<nb::numpy, const std::int32_t, nb::ndim<1>> asked(index, 1, shape);
-    const auto block = nb::cast<FloatMatrix>((*shared)(nb::cast(asked, nb::rv_policy::copy)));
-    require(static_cast<Size>(block.shape(0)) == count && static_cast<Size>(block.shape(1)) == n,
-            "the kernel returned a block of another shape than was asked for");
-    for (Size r = 0; r < count; ++r) std::copy_n(block.data() + r * n, n, out[r]);
+    const Size most = std::max<Size>(1, kValuesPerCall / n);
+    for (Size from = 0; from < count; from += most) {
+      const Size rows = std::min(most, count - from);
+      const std::size_t shape[1] = {static_cast<std::size_t>(rows)};
+      nb::ndarray<nb::numpy, const std::int32_t, nb::ndim<1>> asked(index + from, 1, shape);
+      const auto block = nb::cast<FloatMatrix>((*shared)(nb::cast(asked, nb::rv_policy::copy)));
+      require(static_cast<Size>(block.shape(0)) == rows && static_cast<Size>(block.shape(1)) == n,
+              "the kernel returned a block of another shape than was asked for");
+      for (Size r = 0; r < rows; ++r) std::copy_n(block.data() + r * n, n, out[from + r]);
+    }
   };
 }
 

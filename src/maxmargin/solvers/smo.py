@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +15,7 @@ from maxmargin.kernels import Gaussian, Kernel
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start
+from maxmargin.solvers.memory import free_memory
 from maxmargin.validation import Array, Matrix, check_count, check_positive
 
 #: Between looks at a gap that is not promising.
@@ -34,6 +34,12 @@ _FEW_FREE = 300
 
 #: Kernel values whose computation in float64 is not felt.
 _EXACT_VALUES = 2**23
+
+#: Values of a caller's kernel between two looks at the clock and at Ctrl-C.
+_VALUES_PER_POLL = 2**16
+
+#: Bytes of a kernel matrix that is kept whole without a look at the memory that is free.
+_SMALL = 2**26
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,17 @@ class SMO:
     def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
         """Make outer steps; when the gap looks small enough, ask for the proof."""
         _require(objective)
+        try:
+            return self._solve(objective, monitor, start)
+        except MemoryError as error:
+            n = objective.problem.n_samples
+            raise MemoryError(
+                f"Out of memory with cache_size={self.cache_size}. Give fewer megabytes; at least"
+                f" {min(n, self.working_set)} kernel rows of {n} samples, {4e-6 * n:.3g} MB each,"
+                " are kept besides a float32 copy of X. Or fit fewer samples."
+            ) from error
+
+    def _solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
         problem, n, form = objective.problem, objective.problem.n_samples, _Form.of(objective)
         rows = KernelSamples(objective.kernel, problem.X, self.n_threads).rows()
         smo = _core.Smo(
@@ -94,10 +111,11 @@ class SMO:
             smo.run(tol, form.negligible, steps, monitor.stopped)
             satisfied = smo.outer_steps < before + steps  # its own estimate, in float32, was
             beta = form.fold(smo.beta)
-            exact = n * np.count_nonzero(beta) <= _EXACT_VALUES
-            if exact:
-                z = objective.kernel_values(beta)
-            else:
+            z = None
+            if n * np.count_nonzero(beta) <= _EXACT_VALUES:
+                z = _exact_values(objective, beta, monitor)
+            exact = z is not None
+            if z is None:
                 fresh = smo.fresh_residual(monitor.stopped)  # nothing if it was stopped
                 z = target - (fresh if len(fresh) else smo.residual)[:n]
             status = monitor.judge_expansion(beta, z, smo.outer_steps)
@@ -122,6 +140,8 @@ class SMO:
     def _capacity(self, n: int) -> int:
         """Rows that the cache may hold: at least a working set."""
         given = self.cache_size
+        if given is None and 4 * n**2 <= _SMALL:
+            return n
         size = 1e6 * given if given is not None else 0.5 * free_memory()
         return int(min(n, max(self.working_set, size // (4 * n))))
 
@@ -265,6 +285,19 @@ def _poured(most: Array, mass: float) -> Array:
     return np.clip(mass - before, 0.0, most)
 
 
+def _exact_values(objective: Objective, beta: Array, monitor: Monitor) -> Array | None:
+    """Kβ in float64; None if a caller's kernel takes so long that it is to stop first."""
+    assert objective.kernel is not None
+    if objective.kernel.formula() is not None:
+        return objective.kernel_values(beta)
+    values = np.zeros(len(beta))
+    for rows, block in objective.kernel_blocks(beta, _VALUES_PER_POLL):
+        values[rows] = block
+        if rows.stop < len(beta) and monitor.stopped():
+            return None
+    return values
+
+
 def _polish(objective: Objective, form: _Form, monitor: Monitor, beta: Array, z: Array) -> None:
     """Solve for the free variables exactly, where there are few: KKT conditions as equations.
 
@@ -294,14 +327,6 @@ def _polish(objective: Objective, form: _Form, monitor: Monitor, beta: Array, z:
     polished = beta.copy()
     polished[free] = after
     monitor.improve_expansion(polished, z + objective.kernel_values(polished - beta))
-
-
-def free_memory() -> float:
-    """Bytes that are free; a gigabyte where the system does not tell."""
-    try:
-        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):
-        return 1e9
 
 
 def _require(objective: Objective) -> None:
