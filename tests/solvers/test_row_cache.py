@@ -54,14 +54,14 @@ def test_a_halt_within_an_outer_step_changes_nothing():
         _core.KernelRows(rows, 200), y, np.where(y < 0, -ones, zeros), np.where(y > 0, ones, zeros),
         np.zeros(200, dtype=np.uint8), 0.0, True, 100, 120,
     )  # fmt: skip
-    smo.run(0.0, 1, lambda: False)
+    smo.run(0.0, 0.0, 1, lambda: False)
     beta, residual, before = smo.beta, smo.residual, len(asked)
-    smo.run(0.0, 5, lambda: len(asked) > before)
+    smo.run(0.0, 0.0, 5, lambda: len(asked) > before)
     assert smo.outer_steps == 1
     assert before < len(asked) < before + 50
     np.testing.assert_array_equal(smo.beta, beta)
     np.testing.assert_array_equal(smo.residual, residual)
-    smo.run(1e-4, 1000, lambda: False)
+    smo.run(1e-4, 0.0, 1000, lambda: False)
     np.testing.assert_allclose(smo.residual, y - K @ smo.beta, atol=1e-4)
     assert smo.outer_steps > 2
 

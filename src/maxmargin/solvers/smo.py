@@ -16,7 +16,7 @@ from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start
 from maxmargin.solvers.memory import free_memory
-from maxmargin.validation import Array, Matrix, check_count, check_positive
+from maxmargin.validation import Array, Matrix, check_count, check_positive, view_rows
 
 #: Between looks at a gap that is not promising.
 _STEPS_PER_LOOK = 1000
@@ -34,6 +34,9 @@ _FEW_FREE = 300
 
 #: Kernel values whose computation in float64 is not felt.
 _EXACT_VALUES = 2**23
+
+#: Values held at a time.
+_VALUES_PER_BLOCK = 2**22
 
 #: Values of a caller's kernel between two looks at the clock and at Ctrl-C.
 _VALUES_PER_POLL = 2**16
@@ -176,11 +179,8 @@ class KernelSamples:
         if self.formula is None:
             return _core.KernelRows(self._block, X.shape[0])
         samples, square = self.prepared(X)
-        if sparse.issparse(X):
-            return _core.KernelRows(
-                samples.data, samples.indices, samples.indptr, X.shape[1], square, self.formula
-            )
-        return _core.KernelRows(samples, square, self.formula, self.n_threads)
+        width = (X.shape[1],) if sparse.issparse(X) else ()
+        return _core.KernelRows(*_parts(samples), *width, square, self.formula, self.n_threads)
 
     def _block(self, index: Array) -> Array:
         return np.ascontiguousarray(self.kernel(self.X[index], self.X), dtype=np.float32)
@@ -188,19 +188,37 @@ class KernelSamples:
     def predict(self, X: Matrix, coef: Array) -> Array:
         """Σ c_j k(x_j, x) of every row x of X and every row c of coef, in bounded memory.
 
-        In float64 where that is not felt, else in float32 tiles.
+        In float64 where that is not felt, else in float32 tiles, with X stored as the samples are.
         """
         values = np.empty((X.shape[0], len(coef)))
-        tiled = self.formula is not None and not sparse.issparse(self.X) and not sparse.issparse(X)
-        if tiled and X.shape[0] * self.X.shape[0] > _EXACT_VALUES:
-            samples, square = self.prepared(X)
-            self.rows().predict(samples, square, np.ascontiguousarray(coef), values)
+        if self.formula is None or X.shape[0] * self.X.shape[0] <= _EXACT_VALUES:
+            for rows in _slices(X.shape[0], self.X.shape[0]):
+                values[rows] = self.kernel(X[rows], self.X) @ coef.T
             return values
-        step = max(1, 2**22 // max(1, self.X.shape[0]))
-        for begin in range(0, X.shape[0], step):
-            block = self.kernel(X[begin : begin + step], self.X)
-            values[begin : begin + step] = block @ coef.T
+        source, coef = self.rows(), np.ascontiguousarray(coef)
+        stored = X.nnz // X.shape[0] if sparse.issparse(self.X) and sparse.issparse(X) else 0
+        for rows in _slices(X.shape[0], stored or X.shape[1]):
+            samples, square = self.prepared(_stored_as(self.X, X[rows]))
+            source.predict(*_parts(samples), square, coef, values[rows])
         return values
+
+
+def _slices(count: int, width: int) -> list[slice]:
+    """Cut `count` rows of that many values each into blocks."""
+    step = max(1, _VALUES_PER_BLOCK // max(1, width))
+    return [slice(begin, begin + step) for begin in range(0, count, step)]
+
+
+def _stored_as(model: Matrix, X: Matrix) -> Matrix:
+    """Return X dense or as CSR, whichever the model is."""
+    if sparse.issparse(model):
+        return view_rows(sparse.csr_array(X))[0]
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def _parts(X: Matrix) -> tuple[Array, ...]:
+    """Return the arrays that the core reads X from."""
+    return (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
 
 
 @dataclass(frozen=True, eq=False)
