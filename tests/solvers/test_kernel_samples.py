@@ -7,7 +7,7 @@ from scipy import sparse
 from made import overlapping, store
 from maxmargin import SVC
 from maxmargin.kernels import Cosine, Gaussian, Linear, Polynomial, Sigmoid
-from maxmargin.solvers.smo import KernelSamples
+from maxmargin.solvers.kernel_samples import KernelSamples
 
 KERNELS = [Linear(), Gaussian(0.3), Polynomial(0.2, 3, 1.0), Sigmoid(0.1, 0.2), Cosine()]
 EACH_KERNEL = pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)

@@ -13,7 +13,7 @@ from maxmargin import SMO, SVC, Intercept, Objective, Problem, Status, _core
 from maxmargin.kernels import Cosine, Gaussian, Linear, Polynomial, Sigmoid
 from maxmargin.losses import HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
-from maxmargin.solvers.smo import KernelSamples
+from maxmargin.solvers.kernel_samples import KernelSamples
 
 KERNELS = [Linear(), Gaussian(0.3), Polynomial(0.2, 3, 1.0), Sigmoid(0.1, 0.2), Cosine()]
 EACH_KERNEL = pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)

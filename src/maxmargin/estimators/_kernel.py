@@ -32,8 +32,9 @@ from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
 from maxmargin.solvers import Monitor, Solver, interruptible
+from maxmargin.solvers.kernel_samples import KernelSamples
 from maxmargin.solvers.memory import free_memory
-from maxmargin.solvers.smo import SMO, KernelSamples
+from maxmargin.solvers.smo import SMO
 from maxmargin.validation import (
     Array,
     Matrix,
