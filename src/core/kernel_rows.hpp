@@ -269,8 +269,7 @@ class SparseKernel {
       for (Size r = 0; r < rows; ++r) squares[r] = squares_[index[from + r]];
       in_threads(n_tiles, n_threads, [&](Size begin, Size end) {
         for (Size t = begin; t < end; ++t)
-          tile(panel, squares, rows, t * kTile, std::min((t + 1) * kTile, n_samples()),
-               out + from);
+          tile(panel, squares, rows, t * kTile, std::min((t + 1) * kTile, n_samples()), out + from);
       });
     }
   }
