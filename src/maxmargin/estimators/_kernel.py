@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.certificate import Status
 from maxmargin.estimators._base import CertifiedModel, given_solver
 from maxmargin.estimators._progress import Progress
 from maxmargin.kernels import (
@@ -60,6 +61,8 @@ class KernelModel(CertifiedModel):
     #: What the parameter may be; a machine without the parameter has the first.
     _solvers: tuple[str, ...] = ("smo",)
     solver: Any = "smo"
+
+    _no_limit = (None, -1)  # scikit-learn's kernel machines say -1
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -138,7 +141,7 @@ class KernelModel(CertifiedModel):
     def _finish(self, X: Matrix, coef: Array, support: NDArray[np.int32], kernel: Kernel) -> None:
         """Keep what prediction needs; coef has a column for each row of X."""
         self.support_ = support
-        self.support_vectors_ = X[:0] if self._precomputed else X[support]
+        self.support_vectors_ = np.zeros((0, 0)) if self._precomputed else X[support]
         self.dual_coef_ = coef[:, support]
         self.intercept_ = np.array([solution.b for solution in self.solutions_])
         self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_], dtype=np.int32)
@@ -153,6 +156,12 @@ class KernelModel(CertifiedModel):
             return np.asarray(X[:, self.support_] @ coef.T)
         jobs = effective_n_jobs(self.n_jobs)
         return KernelSamples(self._fitted_kernel, self.support_vectors_, jobs).predict(X, coef)
+
+    @property
+    def fit_status_(self) -> int:
+        """0 if the optimum was proven, else 1."""
+        check_is_fitted(self, "solutions_")
+        return int(any(solution.status is not Status.OPTIMAL for solution in self.solutions_))
 
     def _linear_weights(self, coef: Callable[[], Array]) -> Array:
         check_is_fitted(self)
