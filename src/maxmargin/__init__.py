@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from maxmargin.certificate import Certificate, Status, certify
-from maxmargin.estimators import SVC, SVR, LinearSVC, LinearSVR, PegasosClassifier
+from maxmargin.estimators import SVC, SVR, CostEstimate, LinearSVC, LinearSVR, PegasosClassifier
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
@@ -17,6 +17,7 @@ __all__ = [
     "SVC",
     "SVR",
     "Certificate",
+    "CostEstimate",
     "DualCD",
     "Intercept",
     "LinearSVC",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from maxmargin.estimators._cost import CostEstimate
 from maxmargin.estimators.kernel import SVC, SVR
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
 from maxmargin.estimators.pegasos import PegasosClassifier
 
-__all__ = ["SVC", "SVR", "LinearSVC", "LinearSVR", "PegasosClassifier"]
+__all__ = ["SVC", "SVR", "CostEstimate", "LinearSVC", "LinearSVR", "PegasosClassifier"]

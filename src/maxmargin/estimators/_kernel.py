@@ -10,10 +10,12 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
 from maxmargin.estimators._base import CertifiedModel, given_solver
+from maxmargin.estimators._cost import CostEstimate, estimate_cost
 from maxmargin.estimators._progress import Progress
 from maxmargin.kernels import (
     Cosine,
@@ -62,6 +64,8 @@ class KernelModel(CertifiedModel):
     _solvers: tuple[str, ...] = ("smo",)
     solver: Any = "smo"
 
+    support_vectors_: Matrix
+    n_iter_: Any  # an array; a number where one problem is all there can be
     _no_limit = (None, -1)  # scikit-learn's kernel machines say -1
 
     def __sklearn_tags__(self) -> Any:
@@ -156,6 +160,16 @@ class KernelModel(CertifiedModel):
             return np.asarray(X[:, self.support_] @ coef.T)
         jobs = effective_n_jobs(self.n_jobs)
         return KernelSamples(self._fitted_kernel, self.support_vectors_, jobs).predict(X, coef)
+
+    def estimate_cost(self, X: Any, y: Any = None, *, max_time: float = 1.0) -> CostEstimate:
+        """Estimate time and memory of a fit, and say what would make it cheaper.
+
+        Small parts of the data are fitted and kernel values timed on this machine, in about
+        `max_time` seconds; what grows with the samples is extrapolated. The model stays as it is.
+        """
+        checked = clone(self)._check_rows(X, "no_validation" if y is None else y)
+        rows, targets = (checked, None) if y is None else checked
+        return estimate_cost(self, view_rows(rows)[0], targets, max_time)
 
     @property
     def fit_status_(self) -> int:
