@@ -215,7 +215,9 @@ def _mass_terms(objective: Objective, beta: Array) -> tuple[float, float]:
     return objective.mass * objective.loss.epsilon, abs(lacking * objective.loss.epsilon)
 
 
-def _certify_hard(objective: Objective, w: Array, b: float, beta: Array, z: Array) -> Certificate:
+def _certify_hard(
+    objective: Objective, w: Array, b: float, beta: Array, z: Array
+) -> Certificate:
     """Judge a hard margin: f scaled so that the least margin is 1, β so that its value is largest.
 
     If v = f / least and α = sβ with s = Σ |β_i| / ‖w_β‖², the gap is
