@@ -19,7 +19,7 @@ from maxmargin.kernels import (
     gamma_of,
     mercer_check,
 )
-from maxmargin.solvers.smo import KernelSamples
+from maxmargin.solvers.kernel_samples import KernelSamples
 
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(7, 5)), RNG.normal(size=(9, 5))

@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <optional>
+#include <variant>
 
 #include "bindings.hpp"
+#include "kernel_sums.hpp"
 #include "passes.hpp"
 #include "polled.hpp"
 #include "smo.hpp"
@@ -17,35 +19,19 @@ namespace {
 using FloatMatrix = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Groups = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+using AnyKernel =
+    std::variant<std::monostate, std::shared_ptr<DenseKernel>, std::shared_ptr<SparseKernel<int>>,
+                 std::shared_ptr<SparseKernel<long long>>>;
+
 // Python's handle on a source of rows, with what it needs kept alive by the bindings.
 struct BoundSource {
   RowSource rows;
   Size n_samples;
-  std::shared_ptr<DenseKernel> dense = nullptr;  // where it can also predict
+  AnyKernel kernel = {};  // where it can also predict
   int n_threads = 1;
 };
 
-constexpr Size kRows = 96;  // predicted together
-
-// out[r][c] = sum over the samples j of coef[c][j] k(row r, sample j).
-void predict_rows(const DenseKernel& kernel, const float* rows, const float* squares, Size count,
-                  const double* coef, Size n_coef, double* out) {
-  constexpr Size kPanels = 32, kColumns = kPanels * DenseKernel::kWidth;
-  std::vector<float> tile(static_cast<std::size_t>(kRows * kColumns));
-  std::vector<float*> values(count);
-  std::fill_n(out, count * n_coef, 0.0);
-  for (Size first = 0; first < kernel.n_panels(); first += kPanels) {
-    const Size last = std::min(first + kPanels, kernel.n_panels());
-    const Size begin = first * DenseKernel::kWidth;
-    const Size width = std::min(last * DenseKernel::kWidth, kernel.n_samples()) - begin;
-    for (Size r = 0; r < count; ++r) values[r] = tile.data() + r * kColumns;
-    kernel.block(rows, squares, count, first, last, values.data(), begin);
-    for (Size r = 0; r < count; ++r)
-      for (Size c = 0; c < n_coef; ++c)
-        out[r * n_coef + c] +=
-            weighted_sum(tile.data() + r * kColumns, coef + c * kernel.n_samples() + begin, width);
-  }
-}
+constexpr Size kValuesPerCall = Size{1} << 22;  // of a caller's kernel, which returns doubles
 
 RowSource from_python(nb::callable function, Size n) {
   auto shared =
@@ -55,30 +41,85 @@ RowSource from_python(nb::callable function, Size n) {
       });
   return [shared, n](const std::int32_t* index, Size count, float* const* out) {
     nb::gil_scoped_acquire acquire;
-    const std::size_t shape[1] = {static_cast<std::size_t>(count)};
-    nb::ndarray<nb::numpy, const std::int32_t, nb::ndim<1>> asked(index, 1, shape);
-    const auto block = nb::cast<FloatMatrix>((*shared)(nb::cast(asked, nb::rv_policy::copy)));
-    require(static_cast<Size>(block.shape(0)) == count && static_cast<Size>(block.shape(1)) == n,
-            "the kernel returned a block of another shape than was asked for");
-    for (Size r = 0; r < count; ++r) std::copy_n(block.data() + r * n, n, out[r]);
+    const Size most = std::max<Size>(1, kValuesPerCall / n);
+    for (Size from = 0; from < count; from += most) {
+      const Size rows = std::min(most, count - from);
+      const std::size_t shape[1] = {static_cast<std::size_t>(rows)};
+      nb::ndarray<nb::numpy, const std::int32_t, nb::ndim<1>> asked(index + from, 1, shape);
+      const auto block = nb::cast<FloatMatrix>((*shared)(nb::cast(asked, nb::rv_policy::copy)));
+      require(static_cast<Size>(block.shape(0)) == rows && static_cast<Size>(block.shape(1)) == n,
+              "the kernel returned a block of another shape than was asked for");
+      for (Size r = 0; r < rows; ++r) std::copy_n(block.data() + r * n, n, out[from + r]);
+    }
   };
 }
 
 template <class Index>
-void sparse_source(BoundSource* self, In<float> values, In<Index> columns, In<Index> offsets,
-                   Size n_features, In<float> squares, const KernelFormula& formula) {
+CsrRows<float, Index> csr_rows(In<float> values, In<Index> columns, In<Index> offsets,
+                               Size n_features) {
   const Size n = static_cast<Size>(offsets.shape(0)) - 1;
-  require_length(squares, n, "squares");
   require_length(columns, static_cast<Size>(values.shape(0)), "columns");
   require(n >= 0 && canonical(offsets.data(), columns.data(), n, n_features,
                               static_cast<Size>(columns.shape(0))),
           "the CSR arrays are not in order");
-  const CsrRows<float, Index> rows{values.data(), columns.data(), offsets.data(), n, n_features};
-  auto kernel = std::make_shared<SparseKernel<Index>>(rows, squares.data(), formula);
-  new (self) BoundSource{[kernel](const std::int32_t* index, Size count, float* const* out) {
-                           kernel->rows(index, count, out);
-                         },
-                         n};
+  return {values.data(), columns.data(), offsets.data(), n, n_features};
+}
+
+template <class Kernel>
+void make_source(BoundSource* self, std::shared_ptr<Kernel> kernel, int n_threads) {
+  new (self)
+      BoundSource{[kernel, n_threads](const std::int32_t* index, Size count, float* const* out) {
+                    kernel->rows(index, count, out, n_threads);
+                  },
+                  kernel->n_samples(), kernel, n_threads};
+}
+
+template <class Index>
+void sparse_source(BoundSource* self, In<float> values, In<Index> columns, In<Index> offsets,
+                   Size n_features, In<float> squares, const KernelFormula& formula,
+                   int n_threads) {
+  const auto rows = csr_rows<Index>(values, columns, offsets, n_features);
+  require_length(squares, rows.n_samples, "squares");
+  make_source(self, std::make_shared<SparseKernel<Index>>(rows, squares.data(), formula),
+              n_threads);
+}
+
+Coefficients coefficients(const BoundSource& source, InMatrix<double> coef, Size n_rows,
+                          OutRows out) {
+  require(static_cast<Size>(coef.shape(1)) == source.n_samples, "coef has the wrong shape");
+  require(static_cast<Size>(out.shape(0)) == n_rows && out.shape(1) == coef.shape(0),
+          "out has the wrong shape");
+  return {coef.data(), static_cast<Size>(coef.shape(0))};
+}
+
+void predict_dense(const BoundSource& self, InMatrix<float> samples, In<float> squares,
+                   InMatrix<double> coef, OutRows out) {
+  const auto* kernel = std::get_if<std::shared_ptr<DenseKernel>>(&self.kernel);
+  require(kernel != nullptr, "only dense sources predict dense rows");
+  const Size m = static_cast<Size>(samples.shape(0));
+  require_length(squares, m, "squares");
+  require(static_cast<Size>(samples.shape(1)) == (*kernel)->n_features(),
+          "samples have the wrong number of columns");
+  const Coefficients weights = coefficients(self, coef, m, out);
+  nb::gil_scoped_release release;
+  kernel_sums(**kernel, samples.data(), squares.data(), m, weights, out.data(), self.n_threads);
+}
+
+template <class Index>
+void predict_sparse(const BoundSource& self, In<float> values, In<Index> columns, In<Index> offsets,
+                    In<float> squares, InMatrix<double> coef, OutRows out) {
+  const auto predict = [&](const auto& kernel) {
+    const auto rows = csr_rows<Index>(values, columns, offsets, kernel.n_features());
+    require_length(squares, rows.n_samples, "squares");
+    const Coefficients weights = coefficients(self, coef, rows.n_samples, out);
+    nb::gil_scoped_release release;
+    kernel_sums(kernel, rows, squares.data(), weights, out.data(), self.n_threads);
+  };
+  if (const auto* kernel = std::get_if<std::shared_ptr<SparseKernel<int>>>(&self.kernel))
+    return predict(**kernel);
+  const auto* kernel = std::get_if<std::shared_ptr<SparseKernel<long long>>>(&self.kernel);
+  require(kernel != nullptr, "only sparse sources predict sparse rows");
+  predict(**kernel);
 }
 
 struct BoundSmo {
@@ -111,22 +152,19 @@ void bind_kernel(nb::module_& m) {
              const KernelFormula& formula, int n_threads) {
             const Size n = static_cast<Size>(samples.shape(0));
             require_length(squares, n, "squares");
-            auto kernel = std::make_shared<DenseKernel>(
-                samples.data(), squares.data(), n, static_cast<Size>(samples.shape(1)), formula);
-            new (self) BoundSource{
-                [kernel, n_threads](const std::int32_t* index, Size count, float* const* out) {
-                  kernel->rows(index, count, out, n_threads);
-                },
-                n, kernel, n_threads};
+            const Size d = static_cast<Size>(samples.shape(1));
+            make_source(
+                self, std::make_shared<DenseKernel>(samples.data(), squares.data(), n, d, formula),
+                n_threads);
           },
           "samples"_a.noconvert(), "squares"_a.noconvert(), "formula"_a, "n_threads"_a)
       .def("__init__", &sparse_source<int>, "values"_a.noconvert(), "columns"_a.noconvert(),
            "offsets"_a.noconvert(), "n_features"_a, "squares"_a.noconvert(), "formula"_a,
-           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+           "n_threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
            nb::keep_alive<1, 6>())
       .def("__init__", &sparse_source<long long>, "values"_a.noconvert(), "columns"_a.noconvert(),
            "offsets"_a.noconvert(), "n_features"_a, "squares"_a.noconvert(), "formula"_a,
-           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+           "n_threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
            nb::keep_alive<1, 6>())
       .def(
           "__init__",
@@ -165,30 +203,12 @@ void bind_kernel(nb::module_& m) {
             self.rows(index.data(), count, rows.data());
           },
           "index"_a, "out"_a)
-      .def(
-          "predict",
-          [](const BoundSource& self, InMatrix<float> samples, In<float> squares,
-             InMatrix<double> coef, OutRows out) {
-            require(self.dense != nullptr, "only dense sources predict");
-            const Size m = static_cast<Size>(samples.shape(0)),
-                       d = static_cast<Size>(samples.shape(1));
-            require_length(squares, m, "squares");
-            const Size n = self.n_samples, p = static_cast<Size>(coef.shape(0));
-            require(static_cast<Size>(coef.shape(1)) == n, "coef has the wrong shape");
-            require(static_cast<Size>(out.shape(0)) == m && static_cast<Size>(out.shape(1)) == p,
-                    "out has the wrong shape");
-            require(d == self.dense->n_features(), "samples have the wrong number of columns");
-            nb::gil_scoped_release release;
-            in_threads((m + kRows - 1) / kRows, self.n_threads, [&](Size first, Size last) {
-              for (Size part = first; part < last; ++part) {
-                const Size from = part * kRows, rows = std::min(kRows, m - from);
-                predict_rows(*self.dense, samples.data() + from * d, squares.data() + from, rows,
-                             coef.data(), p, out.data() + from * p);
-              }
-            });
-          },
-          "samples"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "out"_a,
-          "Sums of coef times kernel values with the samples of this source.");
+      .def("predict", &predict_dense, "samples"_a.noconvert(), "squares"_a.noconvert(), "coef"_a,
+           "out"_a, "Sums of coef times kernel values with the samples of this source.")
+      .def("predict", &predict_sparse<int>, "values"_a.noconvert(), "columns"_a.noconvert(),
+           "offsets"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "out"_a)
+      .def("predict", &predict_sparse<long long>, "values"_a.noconvert(), "columns"_a.noconvert(),
+           "offsets"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "out"_a);
 
   nb::class_<BoundSmo>(m, "Smo", "Two-level sequential minimal optimisation.")
       .def(

@@ -80,19 +80,6 @@ MAXMARGIN_INLINE void apply_kernel(const KernelFormula& formula, float square, c
   }
 }
 
-MAXMARGIN_CLONES inline double weighted_sum(const float* values, const double* weights,
-                                            Size count) {
-  double total = 0.0;
-#pragma omp simd reduction(+ : total)
-  for (Size j = 0; j < count; ++j) total += weights[j] * static_cast<double>(values[j]);
-  return total;
-}
-
-MAXMARGIN_CLONES inline void apply_to_row(const KernelFormula& formula, float square,
-                                          const float* squares, Size count, float* values) {
-  apply_kernel(formula, square, squares, count, values);
-}
-
 // work(first, last) on parts of 0 <= k < count; the first part runs here, without a thread.
 template <class Work>
 void in_threads(Size count, int n_threads, Work work) {
@@ -202,50 +189,92 @@ class DenseKernel {
   std::vector<float> squares_;
 };
 
-// The same for CSR samples: some rows are laid out densely, column by column, and all samples are
-// streamed against them, so that one look at an index serves many products.
+// Some CSR rows laid out densely, column by column, so that one look at an index serves many
+// products. Only columns in which a row has a value take room: the rest share one of zeros.
+class SparsePanel {
+ public:
+  static constexpr Size kRows = 16;
+
+  explicit SparsePanel(Size n_features) : place_(static_cast<std::size_t>(n_features), 0) {}
+
+  // The values of a column in each row; nullptr if there is none.
+  MAXMARGIN_INLINE const float* column(Size k) const {
+    return place_[k] == 0 ? nullptr : values_.data() + (place_[k] - 1) * kRows;
+  }
+
+  // Lays out the rows index[0 .. count) of any CSR matrix instead of those before.
+  template <class Rows, class Position>
+  void fill(const Rows& rows, const Position* index, Size count) {
+    for (const Size column : columns_) place_[column] = 0;
+    columns_.clear();
+    values_.clear();
+    for (Size r = 0; r < count; ++r)
+      for (Size k = rows.offsets[index[r]]; k < rows.offsets[index[r] + 1]; ++k) {
+        const Size column = rows.columns[k];
+        if (place_[column] == 0) {
+          columns_.push_back(column);
+          values_.resize(values_.size() + kRows, 0.0f);
+          place_[column] = static_cast<std::int32_t>(columns_.size());
+        }
+        values_[static_cast<std::size_t>((place_[column] - 1) * kRows + r)] = rows.values[k];
+      }
+  }
+
+ private:
+  std::vector<std::int32_t> place_;  // of each column, from 1; 0: none
+  std::vector<Size> columns_;
+  std::vector<float> values_;
+};
+
+// The same for CSR samples: all of them are streamed against a panel of rows.
 template <class Index>
 class SparseKernel {
  public:
+  static constexpr Size kRows = SparsePanel::kRows;
+  static constexpr Size kTile = 512;
+
   SparseKernel(CsrRows<float, Index> samples, const float* squares, KernelFormula formula)
       : samples_(samples), squares_(squares), formula_(formula) {}
 
-  void rows(const std::int32_t* index, Size count, float* const* out) const {
-    std::vector<float> panel(static_cast<std::size_t>(samples_.n_features) * kRows, 0.0f);
+  Size n_samples() const { return samples_.n_samples; }
+  Size n_features() const { return samples_.n_features; }
+
+  // Kernel values between `count` rows in the panel and the samples first <= j < last:
+  // values[r][j - origin].
+  MAXMARGIN_CLONES void tile(const SparsePanel& panel, const float* row_squares, Size count,
+                             Size first, Size last, float* const* values, Size origin = 0) const {
+    for (Size j = first; j < last; ++j) {
+      float sums[kRows] = {};
+      for (Size k = samples_.offsets[j]; k < samples_.offsets[j + 1]; ++k) {
+        const float* column = panel.column(samples_.columns[k]);
+        if (column == nullptr) continue;
+        const float value = samples_.values[k];
+#pragma omp simd
+        for (Size r = 0; r < kRows; ++r) sums[r] += value * column[r];
+      }
+      for (Size r = 0; r < count; ++r) values[r][j - origin] = sums[r];
+    }
+    for (Size r = 0; r < count; ++r)
+      apply_kernel(formula_, row_squares[r], squares_ + first, last - first,
+                   values[r] + (first - origin));
+  }
+
+  void rows(const std::int32_t* index, Size count, float* const* out, int n_threads) const {
+    SparsePanel panel(n_features());
+    float squares[kRows];
+    const Size n_tiles = (n_samples() + kTile - 1) / kTile;
     for (Size from = 0; from < count; from += kRows) {
       const Size rows = std::min(kRows, count - from);
-      for (Size r = 0; r < rows; ++r) spread(index[from + r], r, panel.data(), 1.0f);
-      stream(rows, panel.data(), out + from);
-      for (Size r = 0; r < rows; ++r) {
-        spread(index[from + r], r, panel.data(), 0.0f);
-        apply_to_row(formula_, squares_[index[from + r]], squares_, samples_.n_samples,
-                     out[from + r]);
-      }
+      panel.fill(samples_, index + from, rows);
+      for (Size r = 0; r < rows; ++r) squares[r] = squares_[index[from + r]];
+      in_threads(n_tiles, n_threads, [&](Size begin, Size end) {
+        for (Size t = begin; t < end; ++t)
+          tile(panel, squares, rows, t * kTile, std::min((t + 1) * kTile, n_samples()), out + from);
+      });
     }
   }
 
  private:
-  static constexpr Size kRows = 16;
-
-  void spread(Size i, Size slot, float* panel, float scale) const {
-    for (Size k = samples_.offsets[i]; k < samples_.offsets[i + 1]; ++k)
-      panel[static_cast<Size>(samples_.columns[k]) * kRows + slot] =
-          scale == 0.0f ? 0.0f : scale * samples_.values[k];
-  }
-
-  MAXMARGIN_CLONES void stream(Size rows, const float* panel, float* const* out) const {
-    for (Size j = 0; j < samples_.n_samples; ++j) {
-      float sums[kRows] = {};
-      for (Size k = samples_.offsets[j]; k < samples_.offsets[j + 1]; ++k) {
-        const float value = samples_.values[k];
-        const float* column = panel + static_cast<Size>(samples_.columns[k]) * kRows;
-#pragma omp simd
-        for (Size r = 0; r < kRows; ++r) sums[r] += value * column[r];
-      }
-      for (Size r = 0; r < rows; ++r) out[r][j] = sums[r];
-    }
-  }
-
   CsrRows<float, Index> samples_;
   const float* squares_;
   KernelFormula formula_;

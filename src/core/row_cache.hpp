@@ -1,12 +1,18 @@
 // Kernel rows in a given number of bytes; the least recently used give way.
+//
+// Memory is taken as rows come, block by block: a fit that needs few rows takes little. Where there
+// is no more to be had, the rows held must do.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <numeric>
+#include <span>
 #include <vector>
 
+#include "clock.hpp"
 #include "kernel_rows.hpp"
 
 namespace maxmargin {
@@ -17,20 +23,19 @@ class RowCache {
       : n_(n),
         capacity_(std::min(capacity, n)),
         source_(std::move(source)),
-        values_(std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(capacity_) * n)),
-        slot_(n, -1),
-        owner_(capacity_, -1),
-        used_(capacity_, 0) {}
+        rows_per_block_(std::max<Size>(1, kBlockValues / std::max<Size>(1, n))),
+        slot_(n, -1) {}
 
   Size capacity() const { return capacity_; }
   Size rows_computed() const { return rows_computed_; }
   bool holds(Size i) const { return slot_[i] >= 0; }
 
   // Row i, which must have been fetched and not given way since.
-  const float* row(Size i) const { return values_.get() + static_cast<Size>(slot_[i]) * n_; }
+  const float* row(Size i) const { return at(slot_[i]); }
 
   // Makes room for the rows and computes those that are missing; at most `capacity` at a time.
-  void fetch(const std::int32_t* index, Size count) {
+  // Between pieces of them it asks whether to go on. Rows that were not computed are not held.
+  void fetch(const std::int32_t* index, Size count, Poll& poll) {
     ++time_;
     missing_.clear();
     for (Size k = 0; k < count; ++k) {
@@ -40,7 +45,7 @@ class RowCache {
         missing_.push_back(index[k]);
     }
     if (missing_.empty()) return;
-    const std::vector<std::int32_t> slots = room_for(static_cast<Size>(missing_.size()));
+    const std::vector<std::int32_t> slots = room_for(static_cast<Size>(missing_.size()), count);
     std::vector<float*> out(missing_.size());
     for (std::size_t k = 0; k < missing_.size(); ++k) {
       const std::int32_t slot = slots[k];
@@ -48,25 +53,71 @@ class RowCache {
       owner_[slot] = missing_[k];
       slot_[missing_[k]] = slot;
       used_[slot] = time_;
-      out[k] = values_.get() + static_cast<Size>(slot) * n_;
+      out[k] = at(slot);
     }
-    rows_computed_ += static_cast<Size>(missing_.size());
+    Size done = 0;
     try {
-      source_(missing_.data(), static_cast<Size>(missing_.size()), out.data());
-    } catch (...) {  // a caller's kernel may throw: what was not computed is not held
-      for (const std::int32_t i : missing_) {
-        owner_[slot_[i]] = -1;
-        slot_[i] = -1;
+      while (done < static_cast<Size>(missing_.size())) {
+        poll();
+        done += compute(missing_.data() + done, out.data() + done,
+                        static_cast<Size>(missing_.size()) - done);
+      }
+    } catch (...) {  // halted, or a caller's kernel threw
+      for (const std::int32_t slot : std::span(slots).subspan(done)) {
+        slot_[owner_[slot]] = -1;
+        owner_[slot] = -1;
+        used_[slot] = 0;
       }
       throw;
     }
   }
 
  private:
-  // Slots never used, then those used longest ago.
-  std::vector<std::int32_t> room_for(Size count) {
+  static constexpr Size kBlockValues = Size{1} << 23;  // 32 MB, which malloc maps and unmaps
+
+  float* at(Size slot) const {
+    return blocks_[slot / rows_per_block_].get() + slot % rows_per_block_ * n_;
+  }
+
+  // Computes the first of the rows, as many as take a moment, and returns how many.
+  Size compute(const std::int32_t* index, float* const* out, Size count) {
+    constexpr std::chrono::milliseconds kShort{50}, kLong{150};
+    const Size rows = std::min(piece_, count);
+    const auto begin = Clock::now();
+    source_(index, rows, out);
+    const auto took = Clock::now() - begin;
+    if (took < kShort && rows == piece_) piece_ *= 2;
+    if (took > kLong) piece_ = std::max<Size>(1, piece_ / 2);
+    rows_computed_ += rows;
+    return rows;
+  }
+
+  // Another block of slots, unless memory is short and the `needed` slots are there without it.
+  void grow(Size needed) {
+    const Size slots = static_cast<Size>(owner_.size());
+    const Size more = std::min(rows_per_block_, capacity_ - slots);
+    try {
+      blocks_.reserve(blocks_.size() + 1);
+      owner_.resize(slots + more, -1);
+      used_.resize(slots + more, 0);
+      blocks_.push_back(
+          std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(more * n_)));
+    } catch (const std::bad_alloc&) {
+      owner_.resize(slots);
+      used_.resize(slots);
+      if (slots < needed) throw;
+      capacity_ = slots;
+    }
+  }
+
+  // Slots never used, then those used longest ago; `needed` are in use from now on.
+  std::vector<std::int32_t> room_for(Size count, Size needed) {
     std::vector<std::int32_t> slots;
     while (filled_ < capacity_ && static_cast<Size>(slots.size()) < count) {
+      if (filled_ == static_cast<Size>(owner_.size())) {
+        grow(needed);
+        continue;
+      }
       used_[filled_] = time_;  // taken: not to be given away below
       slots.push_back(static_cast<std::int32_t>(filled_++));
     }
@@ -82,10 +133,12 @@ class RowCache {
 
   Size n_, capacity_;
   RowSource source_;
-  std::unique_ptr<float[]> values_;
+  Size rows_per_block_;
+  std::vector<std::unique_ptr<float[]>> blocks_;
   std::vector<std::int32_t> slot_;   // of each sample; -1: none
-  std::vector<std::int32_t> owner_;  // of each slot
+  std::vector<std::int32_t> owner_;  // of each slot; -1: none
   std::vector<std::int64_t> used_;   // when each slot was last asked for
+  Size piece_ = 2;                   // rows that are computed in a moment
   std::int64_t time_ = 0;
   Size filled_ = 0;  // slots that were ever in use
   Size rows_computed_ = 0;

@@ -281,7 +281,7 @@ class Smo {
     for (Size from = 0; from < static_cast<Size>(support.size()); from += working_) {
       poll();
       const Size count = std::min(working_, static_cast<Size>(support.size()) - from);
-      cache_.fetch(support.data() + from, count);
+      cache_.fetch(support.data() + from, count, poll);
       rows.clear();
       change.clear();
       for (Size k = from; k < from + count; ++k) {
@@ -324,7 +324,7 @@ class Smo {
     double best = dual();
     for (Size k = 0, idle = 0; k < max_outer; ++k) {
       poll();
-      if (!step(0.0)) return;
+      if (!step(0.0, poll)) return;
       const double now = dual();
       if (gap() <= std::max(tol * std::fabs(now), negligible)) return;
       idle = now > best + 1e-15 * std::fabs(best) ? 0 : idle + 1;
@@ -334,8 +334,9 @@ class Smo {
     }
   }
 
-  // One outer step; false if there is nothing left to gain.
-  bool step(double goal) {
+  // One outer step; false if there is nothing left to gain. Halted before its rows are at hand, it
+  // changes neither beta nor residuals.
+  bool step(double goal, Poll& poll) {
     measure();
     stuck = !(violation > goal);
     if (stuck) return false;
@@ -347,7 +348,7 @@ class Smo {
       beta = block_.beta;
     } else {
       select();
-      cache_.fetch(set_.data(), static_cast<Size>(set_.size()));
+      cache_.fetch(set_.data(), static_cast<Size>(set_.size()), poll);
       gather();
       made = solve(block_.kernel.data(), inner_goal);
       scatter();

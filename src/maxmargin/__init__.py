@@ -6,6 +6,7 @@ from maxmargin.certificate import Certificate, Status, certify
 from maxmargin.estimators import (
     SVC,
     SVR,
+    CostEstimate,
     LinearSVC,
     LinearSVR,
     NuSVC,
@@ -26,6 +27,7 @@ __all__ = [
     "SVC",
     "SVR",
     "Certificate",
+    "CostEstimate",
     "DualCD",
     "Intercept",
     "LinearSVC",

@@ -208,13 +208,15 @@ def certify_expansion(
 def _mass_terms(objective: Objective, beta: Array) -> tuple[float, float]:
     """Return −sρ or sε, and what Σ |β_i| ≠ s costs the dual.
 
-    For the margin the two differ by rounding only; the tube allows Σ |β_i| < s.
+    For the margin the two may differ by rounding only, or β proves nothing; the tube allows
+    Σ |β_i| < s.
     """
     assert objective.mass is not None
     lacking = objective.mass - float(np.abs(beta).sum())
     if objective.loss.one_sided:
         rho = objective.loss.target_scale
-        return -objective.mass * rho, abs(lacking * rho)
+        feasible = abs(lacking) <= 1e-9 * objective.mass
+        return -objective.mass * rho, abs(lacking * rho) if feasible else math.inf
     return objective.mass * objective.loss.epsilon, abs(lacking * objective.loss.epsilon)
 
 

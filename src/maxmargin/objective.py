@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -148,16 +149,21 @@ class Objective:
 
     def kernel_values(self, coef: Array) -> Array:
         """Return Σ c_j k(x_j, x_i) of every row i, from the kernel's own formula in float64."""
+        values = np.zeros(len(coef))
+        for rows, block in self.kernel_blocks(coef, _VALUES_PER_BLOCK):
+            values[rows] = block
+        return values
+
+    def kernel_blocks(self, coef: Array, size: int) -> Iterator[tuple[slice, Array]]:
+        """Yield them for some rows at a time: as many as take `size` values of the kernel."""
         assert self.kernel is not None
         X, support = self.problem.X, np.flatnonzero(coef)
-        values = np.zeros(len(coef))
         if len(support) == 0:
-            return values
-        basis, step = X[support], max(1, _VALUES_PER_BLOCK // len(support))
+            return
+        basis, step = X[support], max(1, size // len(support))
         for begin in range(0, len(coef), step):
-            block = X[begin : begin + step]
-            values[begin : begin + step] = self.kernel(block, basis) @ coef[support]
-        return values
+            rows = slice(begin, begin + step)
+            yield rows, self.kernel(X[rows], basis) @ coef[support]
 
     def regularizer(self, w: Array, b: float) -> float:
         """½‖w‖², and the intercept's share if it is penalised."""

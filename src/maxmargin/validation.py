@@ -121,18 +121,26 @@ def sample_costs(X: Matrix, C: object, lam: object, sample_weight: object | None
     return total_cost(C, lam, total) * weight
 
 
-def class_costs(cost: Array, class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) -> Array:
-    """C_i × the weight of the sample's class."""
+def class_factors(cost: Array, class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) -> Array:
+    """Return the weight of each class."""
     if class_weight is None:
-        return cost
+        return np.ones(len(classes))
     counted = cost / cost.max()
-    weights = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=counted)
+    weights: Array = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=counted)
     if not (np.isfinite(weights).all() and (weights >= 0.0).all() and weights.any()):
         raise ValueError(
             "class_weight must give every class a finite weight, 0 or larger, and one a positive"
             f" one, got {class_weight!r}."
         )
-    weighted: Array = cost * weights[np.searchsorted(classes, y)]
+    return weights
+
+
+def class_costs(cost: Array, class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) -> Array:
+    """C_i × the weight of the sample's class."""
+    if class_weight is None:
+        return cost
+    factors = class_factors(cost, class_weight, classes, y)
+    weighted: Array = cost * factors[np.searchsorted(classes, y)]
     return weighted
 
 

@@ -8,7 +8,7 @@ from maxmargin import SMO, Intercept, Objective, Problem, Status, _core, certify
 from maxmargin.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, User
 from maxmargin.losses import HINGE, SQUARED_HINGE, regression_loss
 from maxmargin.solvers import Monitor, Start, Stopping
-from maxmargin.solvers.smo import KernelSamples
+from maxmargin.solvers.kernel_samples import KernelSamples
 from reference.smo import simplified_smo
 from sklearn import svm
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from maxmargin.estimators._cost import CostEstimate
 from maxmargin.estimators.kernel import SVC, SVR
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
 from maxmargin.estimators.nu import NuSVC, NuSVR, OneClassSVM
@@ -10,6 +11,7 @@ from maxmargin.estimators.pegasos import PegasosClassifier
 __all__ = [
     "SVC",
     "SVR",
+    "CostEstimate",
     "LinearSVC",
     "LinearSVR",
     "NuSVC",

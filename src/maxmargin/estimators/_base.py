@@ -41,6 +41,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
     """An estimator whose fit leaves `solutions_`, each with its certificate."""
 
     solutions_: tuple[Solution, ...]
+    _no_limit: tuple[int | None, ...] = (None,)  # values of max_iter
 
     def _check_training(self, X: Any, y: Any, **options: Any) -> Any:
         """All but whether X is finite: `_problem` sees that as it measures the rows."""
@@ -64,12 +65,13 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         return tags
 
     def _stopping(self) -> Stopping:
-        if self.max_iter is not None:
-            check_count("max_iter", self.max_iter, advice="None means no limit.")
+        max_iter = None if self.max_iter in self._no_limit else self.max_iter
+        if max_iter is not None:
+            check_count("max_iter", max_iter, advice="None means no limit.")
         if self.max_time is not None:
             check_positive("max_time", self.max_time, advice="None means no limit.")
         tol = check_positive("tol", self.tol, advice="It is the relative gap to prove.")
-        return Stopping(tol, self.max_iter, self.max_time)
+        return Stopping(tol, max_iter, self.max_time)
 
     def _seeds(self, count: int) -> list[int]:
         """Return a seed for each problem."""

@@ -10,9 +10,12 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.certificate import Status
 from maxmargin.estimators._base import CertifiedModel, given_solver
+from maxmargin.estimators._cost import CostEstimate, estimate_cost
 from maxmargin.estimators._progress import Progress
 from maxmargin.kernels import (
     Cosine,
@@ -31,7 +34,9 @@ from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
 from maxmargin.solvers import Monitor, Solver, interruptible
-from maxmargin.solvers.smo import SMO, KernelSamples, free_memory
+from maxmargin.solvers.kernel_samples import KernelSamples
+from maxmargin.solvers.memory import free_memory
+from maxmargin.solvers.smo import SMO
 from maxmargin.validation import (
     Array,
     Matrix,
@@ -60,6 +65,10 @@ class KernelModel(CertifiedModel):
     #: What the parameter may be; a machine without the parameter has the first.
     _solvers: tuple[str, ...] = ("smo",)
     solver: Any = "smo"
+
+    support_vectors_: Matrix
+    n_iter_: Any  # an array; a number where one problem is all there can be
+    _no_limit = (None, -1)  # scikit-learn's kernel machines say -1
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -147,7 +156,7 @@ class KernelModel(CertifiedModel):
     def _finish(self, X: Matrix, coef: Array, support: NDArray[np.int32], kernel: Kernel) -> None:
         """Keep what prediction needs; coef has a column for each row of X."""
         self.support_ = support
-        self.support_vectors_ = X[:0] if self._precomputed else X[support]
+        self.support_vectors_ = np.zeros((0, 0)) if self._precomputed else X[support]
         self.dual_coef_ = coef[:, support]
         self.intercept_ = np.array([found.b / self._unit(found) for found in self.solutions_])
         self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_], dtype=np.int32)
@@ -162,6 +171,22 @@ class KernelModel(CertifiedModel):
             return np.asarray(X[:, self.support_] @ coef.T)
         jobs = effective_n_jobs(self.n_jobs)
         return KernelSamples(self._fitted_kernel, self.support_vectors_, jobs).predict(X, coef)
+
+    def estimate_cost(self, X: Any, y: Any = None, *, max_time: float = 1.0) -> CostEstimate:
+        """Estimate time and memory of a fit, and say what would make it cheaper.
+
+        Small parts of the data are fitted and kernel values timed on this machine, in about
+        `max_time` seconds; what grows with the samples is extrapolated. The model stays as it is.
+        """
+        checked = clone(self)._check_rows(X, "no_validation" if y is None else y)
+        rows, targets = (checked, None) if y is None else checked
+        return estimate_cost(self, view_rows(rows)[0], targets, max_time)
+
+    @property
+    def fit_status_(self) -> int:
+        """0 if the optimum was proven, else 1."""
+        check_is_fitted(self, "solutions_")
+        return int(any(solution.status is not Status.OPTIMAL for solution in self.solutions_))
 
     def _linear_weights(self, coef: Callable[[], Array]) -> Array:
         check_is_fitted(self)

@@ -28,6 +28,7 @@ from maxmargin.validation import (
     check_choice,
     check_tube,
     class_costs,
+    class_factors,
     sample_costs,
 )
 
@@ -39,8 +40,9 @@ class SVC(ClassifierMixin, KernelModel):
     <φ(x), φ(z)>. More than two classes are solved one against one, as LIBSVM does. Parameters and
     fitted attributes have the names of `sklearn.svm.SVC`. What differs: `tol` is the relative
     duality gap to prove; `cache_size` is half of the free memory unless given; `max_iter` counts
-    working sets; in gamma="scale" a sample weight counts like a repetition; there is no
-    `probability` and no `shrinking`.
+    working sets; in gamma="scale" a sample weight counts like a repetition; `coef_` and
+    `dual_coef_` are arrays after sparse data too; for probabilities there is
+    `sklearn.calibration.CalibratedClassifierCV`.
 
     Parameters
     ----------
@@ -60,6 +62,10 @@ class SVC(ClassifierMixin, KernelModel):
         Whether f has an intercept; it is not penalised.
     solver : str or Solver, default="smo"
         "smo", or a Solver with settings of its own, `SMO(working_set=128)` for example.
+    shrinking : bool, default=True
+        Accepted for scikit-learn's sake: the working set does what shrinking is for.
+    probability : bool, default=False
+        Accepted for scikit-learn's sake, where True is deprecated: an error says what to use.
     tol : float, default=1e-3
         Relative duality gap to prove.
     cache_size : float or None, default=None
@@ -67,7 +73,7 @@ class SVC(ClassifierMixin, KernelModel):
     class_weight : dict, "balanced" or None, default=None
         Factors of C by class.
     max_iter : int or None, default=None
-        Most working sets.
+        Most working sets; None or -1: no limit.
     max_time : float or None, default=None
         Most seconds, for all pairs of classes together.
     warm_start : bool, default=False
@@ -108,6 +114,8 @@ class SVC(ClassifierMixin, KernelModel):
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool = False,
         fit_intercept: bool = True,
         solver: Any = "smo",
         tol: float = 1e-3,
@@ -127,6 +135,8 @@ class SVC(ClassifierMixin, KernelModel):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.tol = tol
@@ -147,9 +157,16 @@ class SVC(ClassifierMixin, KernelModel):
         X, y = self._check_rows(X, y)
         check_classification_targets(y)
         check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
+        if self.probability:
+            raise ValueError(
+                f"probability={self.probability!r} is not supported: use"
+                " sklearn.calibration.CalibratedClassifierCV(SVC(...), ensemble=False), which has"
+                " predict_proba."
+            )
         weighted = sample_costs(X, self._weight(), None, sample_weight)
         self.classes_ = np.unique(y)
         cost = class_costs(weighted, self.class_weight, self.classes_, y)
+        self.class_weight_ = class_factors(weighted, self.class_weight, self.classes_, y)
         check_several_classes(y, cost)
         X, kernel = self._posed(X, weighted)
         members = [np.flatnonzero(y == label) for label in self.classes_]
@@ -282,6 +299,7 @@ class SVR(RegressorMixin, KernelModel):
         coef0: float = 0.0,
         C: float = 1.0,
         epsilon: float = 0.1,
+        shrinking: bool = True,
         fit_intercept: bool = True,
         solver: Any = "smo",
         tol: float = 1e-3,
@@ -298,6 +316,7 @@ class SVR(RegressorMixin, KernelModel):
         self.coef0 = coef0
         self.C = C
         self.epsilon = epsilon
+        self.shrinking = shrinking
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.tol = tol
@@ -322,6 +341,7 @@ class SVR(RegressorMixin, KernelModel):
         support = np.flatnonzero(solution.w).astype(np.int32)
         self.n_support_ = np.array([len(support)], dtype=np.int32)
         self._finish(X, solution.w[np.newaxis], support, kernel)
+        self.n_iter_ = solution.n_iter
         progress.end()
         self._warn_if_unproven(X)
         return self

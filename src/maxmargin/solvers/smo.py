@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import linalg
 
 import maxmargin._core as _core
 from maxmargin.certificate import Status
-from maxmargin.kernels import Gaussian, Kernel
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start
-from maxmargin.validation import Array, Matrix, check_count, check_positive
+from maxmargin.solvers.kernel_samples import EXACT_VALUES, KernelSamples
+from maxmargin.solvers.memory import free_memory
+from maxmargin.validation import Array, check_count, check_positive
 
 #: Between looks at a gap that is not promising; small problems are looked at often, because a look
 #: brings a step in all free variables at once.
@@ -34,8 +34,11 @@ _LARGEST = 1e30
 #: Free support vectors for which a linear system costs next to nothing.
 _FEW_FREE = 300
 
-#: Kernel values whose computation in float64 is not felt.
-_EXACT_VALUES = 2**23
+#: Values of a caller's kernel between two looks at the clock and at Ctrl-C.
+_VALUES_PER_POLL = 2**16
+
+#: Bytes of a kernel matrix that is kept whole without a look at the memory that is free.
+_SMALL = 2**26
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,17 @@ class SMO:
     def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
         """Make outer steps; when the gap looks small enough, ask for the proof."""
         _require(objective)
+        try:
+            return self._solve(objective, monitor, start)
+        except MemoryError as error:
+            n = objective.problem.n_samples
+            raise MemoryError(
+                f"Out of memory with cache_size={self.cache_size}. Give fewer megabytes; at least"
+                f" {min(n, self.working_set)} kernel rows of {n} samples, {4e-6 * n:.3g} MB each,"
+                " are kept besides a float32 copy of X. Or fit fewer samples."
+            ) from error
+
+    def _solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
         problem, n, form = objective.problem, objective.problem.n_samples, _Form.of(objective)
         K = form.doubly(_whole(objective)) if self._is_small(objective, form) else None
         rows = KernelSamples(objective.kernel, problem.X, self.n_threads).rows()
@@ -105,12 +119,13 @@ class SMO:
             satisfied = smo.outer_steps < before + steps  # its own estimate, in float32, was
             variables = smo.beta
             beta = form.fold(variables)
-            exact = n * np.count_nonzero(beta) <= _EXACT_VALUES
+            z = None
             if K is not None:
                 z = K[:n, :n] @ beta
-            elif exact:
-                z = objective.kernel_values(beta)
-            else:
+            elif n * np.count_nonzero(beta) <= EXACT_VALUES:
+                z = _exact_values(objective, beta, monitor)
+            exact = z is not None
+            if z is None:
                 fresh = smo.fresh_residual(monitor.stopped)  # nothing if it was stopped
                 z = target - (fresh if len(fresh) else smo.residual)[:n]
             status = monitor.judge_expansion(beta, z, smo.outer_steps)
@@ -143,65 +158,10 @@ class SMO:
     def _capacity(self, n: int) -> int:
         """Rows that the cache may hold: at least a working set."""
         given = self.cache_size
+        if given is None and 4 * n**2 <= _SMALL:
+            return n
         size = 1e6 * given if given is not None else 0.5 * free_memory()
         return int(min(n, max(self.working_set, size // (4 * n))))
-
-
-class KernelSamples:
-    """Samples as the core's kernel tiles read them: float32, and centred for the Gaussian.
-
-    Centring changes no distance, and saves the small ones from cancellation.
-    """
-
-    def __init__(self, kernel: Kernel | None, X: Matrix, n_threads: int = 1) -> None:
-        assert kernel is not None
-        self.n_threads = n_threads
-        self.kernel, self.X, self.formula = kernel, X, kernel.formula()
-        self.centre: Array | None = None
-        if isinstance(kernel, Gaussian) and not sparse.issparse(X) and X.shape[0] > 0:
-            self.centre = X.mean(axis=0, dtype=np.float64)
-
-    def prepared(self, X: Matrix) -> tuple[Matrix, Array]:
-        """Return the samples in float32 and their squared norms."""
-        if sparse.issparse(X):
-            X = X.astype(np.float32, copy=False)
-            square = np.asarray(X.power(2).sum(axis=1), dtype=np.float32).ravel()
-            return X, np.ascontiguousarray(square)
-        X = X if self.centre is None else X - self.centre
-        X = np.ascontiguousarray(X, dtype=np.float32)
-        return X, np.einsum("ij,ij->i", X, X, dtype=np.float64).astype(np.float32)
-
-    def rows(self) -> _core.KernelRows:
-        """Return the source of kernel rows."""
-        X = self.X
-        if self.formula is None:
-            return _core.KernelRows(self._block, X.shape[0])
-        samples, square = self.prepared(X)
-        if sparse.issparse(X):
-            return _core.KernelRows(
-                samples.data, samples.indices, samples.indptr, X.shape[1], square, self.formula
-            )
-        return _core.KernelRows(samples, square, self.formula, self.n_threads)
-
-    def _block(self, index: Array) -> Array:
-        return np.ascontiguousarray(self.kernel(self.X[index], self.X), dtype=np.float32)
-
-    def predict(self, X: Matrix, coef: Array) -> Array:
-        """Σ c_j k(x_j, x) of every row x of X and every row c of coef, in bounded memory.
-
-        In float64 where that is not felt, else in float32 tiles.
-        """
-        values = np.empty((X.shape[0], len(coef)))
-        tiled = self.formula is not None and not sparse.issparse(self.X) and not sparse.issparse(X)
-        if tiled and X.shape[0] * self.X.shape[0] > _EXACT_VALUES:
-            samples, square = self.prepared(X)
-            self.rows().predict(samples, square, np.ascontiguousarray(coef), values)
-            return values
-        step = max(1, 2**22 // max(1, self.X.shape[0]))
-        for begin in range(0, X.shape[0], step):
-            block = self.kernel(X[begin : begin + step], self.X)
-            values[begin : begin + step] = block @ coef.T
-        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,6 +257,19 @@ def _poured(most: Array, mass: float) -> Array:
     return np.clip(mass - before, 0.0, most)
 
 
+def _exact_values(objective: Objective, beta: Array, monitor: Monitor) -> Array | None:
+    """Kβ in float64; None if a caller's kernel takes so long that it is to stop first."""
+    assert objective.kernel is not None
+    if objective.kernel.formula() is not None:
+        return objective.kernel_values(beta)
+    values = np.zeros(len(beta))
+    for rows, block in objective.kernel_blocks(beta, _VALUES_PER_POLL):
+        values[rows] = block
+        if rows.stop < len(beta) and monitor.stopped():
+            return None
+    return values
+
+
 def _polish(objective: Objective, form: _Form, monitor: Monitor, beta: Array, z: Array) -> None:
     """Solve for the free variables exactly, where there are few: KKT conditions as equations.
 
@@ -364,14 +337,6 @@ def _change(
     target = form.target[free] - form.epsilon * np.sign(beta[free])
     right = np.append(target - z[free], np.zeros(thresholds.shape[1]))
     return np.asarray(linalg.lstsq(system, right, cond=1e-13, lapack_driver="gelsy")[0][:size])
-
-
-def free_memory() -> float:
-    """Bytes that are free; a gigabyte where the system does not tell."""
-    try:
-        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):
-        return 1e9
 
 
 def _require(objective: Objective) -> None:

@@ -1,0 +1,81 @@
+// Prediction: out[r][c] = sum over the samples j of coef[c][j] k(row r, sample j), where the values
+// of the kernel are needed a tile at a time and never kept.
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "kernel_rows.hpp"
+
+namespace maxmargin {
+
+struct Coefficients {
+  const double* values;  // count x n_samples
+  Size count;
+};
+
+MAXMARGIN_CLONES inline double weighted_sum(const float* values, const double* weights,
+                                            Size count) {
+  double total = 0.0;
+#pragma omp simd reduction(+ : total)
+  for (Size j = 0; j < count; ++j) total += weights[j] * static_cast<double>(values[j]);
+  return total;
+}
+
+// The sums of `count` rows; block(first, last, values) gives values[r][j - first] of the kernel.
+template <class Block>
+void sum_tiles(Size n_samples, Size count, Coefficients coef, double* out, Block block) {
+  constexpr Size kColumns = 512;
+  std::vector<float> tile(static_cast<std::size_t>(count * kColumns));
+  std::vector<float*> values(count);
+  for (Size r = 0; r < count; ++r) values[r] = tile.data() + r * kColumns;
+  std::fill_n(out, count * coef.count, 0.0);
+  for (Size first = 0; first < n_samples; first += kColumns) {
+    const Size last = std::min(first + kColumns, n_samples);
+    block(first, last, values.data());
+    for (Size r = 0; r < count; ++r)
+      for (Size c = 0; c < coef.count; ++c)
+        out[r * coef.count + c] +=
+            weighted_sum(values[r], coef.values + c * n_samples + first, last - first);
+  }
+}
+
+// Dense rows, one after the other in memory, with their squares.
+inline void kernel_sums(const DenseKernel& kernel, const float* rows, const float* squares,
+                        Size n_rows, Coefficients coef, double* out, int n_threads) {
+  constexpr Size kRows = 16 * DenseKernel::kHeight, kWidth = DenseKernel::kWidth;
+  in_threads((n_rows + kRows - 1) / kRows, n_threads, [&](Size begin, Size end) {
+    for (Size from = begin * kRows; from < std::min(end * kRows, n_rows); from += kRows) {
+      const Size count = std::min(kRows, n_rows - from);
+      sum_tiles(kernel.n_samples(), count, coef, out + from * coef.count,
+                [&](Size first, Size last, float* const* values) {
+                  kernel.block(rows + from * kernel.n_features(), squares + from, count,
+                               first / kWidth, (last + kWidth - 1) / kWidth, values, first);
+                });
+    }
+  });
+}
+
+// CSR rows.
+template <class Index, class RowIndex>
+void kernel_sums(const SparseKernel<Index>& kernel, CsrRows<float, RowIndex> rows,
+                 const float* squares, Coefficients coef, double* out, int n_threads) {
+  constexpr Size kRows = SparseKernel<Index>::kRows;
+  const Size n_rows = rows.n_samples;
+  in_threads((n_rows + kRows - 1) / kRows, n_threads, [&](Size begin, Size end) {
+    SparsePanel panel(kernel.n_features());
+    std::vector<Size> index(kRows);
+    for (Size from = begin * kRows; from < std::min(end * kRows, n_rows); from += kRows) {
+      const Size count = std::min(kRows, n_rows - from);
+      std::iota(index.begin(), index.end(), from);
+      panel.fill(rows, index.data(), count);
+      sum_tiles(kernel.n_samples(), count, coef, out + from * coef.count,
+                [&](Size first, Size last, float* const* values) {
+                  kernel.tile(panel, squares + from, count, first, last, values, first);
+                });
+    }
+  });
+}
+
+}  // namespace maxmargin

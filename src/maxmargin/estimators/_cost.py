@@ -1,0 +1,225 @@
+"""What a fit of a kernel machine will take: parts of the data are fitted, the rest is growth."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+
+from maxmargin.certificate import Status
+from maxmargin.kernels import Kernel, Linear
+from maxmargin.solvers.kernel_samples import KernelSamples
+from maxmargin.solvers.memory import free_memory
+from maxmargin.solvers.smo import SMO
+from maxmargin.validation import Matrix, check_positive, scale_advice
+
+#: Samples in the first fit; each further one has twice as many.
+_FIRST = 250
+
+#: Samples of the piece on which kernel values are timed, and the rows asked for.
+_PIECE, _ROWS = 2000, 48
+
+#: Where a fit is long, and where an approximation of the kernel should be thought of.
+_LONG, _MANY = 600.0, 200_000
+
+#: Arrays of n doubles in the state of solver and certificate.
+_STATE = 16
+
+
+@dataclass(frozen=True)
+class CostEstimate:
+    """What a fit will take, to within a small factor.
+
+    `seconds` is its time; `memory_bytes` its memory beyond X: kernel rows, a float32 copy of X, the
+    solver's state; `n_support` the support vectors to expect; `cache_rows` the kernel rows of the
+    largest problem that the cache can hold; `advice` says what would make it cheaper.
+    """
+
+    n_samples: int
+    seconds: float
+    memory_bytes: int
+    n_support: int
+    cache_rows: int
+    advice: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [
+            f"A fit of {self.n_samples:,} samples takes about {_duration(self.seconds)} and"
+            f" {_size(self.memory_bytes)} of memory, and leaves about {self.n_support:,} support"
+            f" vectors; the cache has room for {self.cache_rows:,} kernel rows.",
+            *self.advice,
+        ]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A fit of some of the samples."""
+
+    n_samples: int
+    seconds: float
+    outer_steps: float
+    n_support: int
+    rows: float  # of the largest problem
+    values: float  # of the kernel, in all problems
+    largest: float  # share of the samples that the largest problem has
+    together: int  # problems in threads
+    finished: bool
+    kernel: Kernel | None
+
+    @classmethod
+    def of(cls, model: Any, X: Matrix, y: Any, max_time: float) -> _Measured:
+        model.set_callbacks().set_params(max_time=max_time, warm_start=False, verbose=0)
+        begin = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, y)
+        seconds = time.perf_counter() - begin
+        statuses = [solution.status for solution in model.solutions_]
+        if Status.INTERRUPTED in statuses:
+            raise KeyboardInterrupt
+        sizes = [len(solution.beta) for solution in model.solutions_]
+        rows = [solution.notes.get("rows", 0) for solution in model.solutions_]
+        return cls(
+            n_samples=X.shape[0],
+            seconds=seconds,
+            outer_steps=max(1.0, float(np.sum(model.n_iter_))),
+            n_support=max(1, len(model.support_)),
+            rows=max(1.0, *rows),
+            values=max(1.0, float(np.dot(sizes, rows))),
+            largest=max(sizes) / X.shape[0],
+            together=min(len(sizes), effective_n_jobs(model.n_jobs)),
+            finished=Status.STOPPED_BY_TIME not in statuses,
+            kernel=model._fitted_kernel,
+        )
+
+
+def estimate_cost(model: Any, X: Matrix, y: NDArray[Any] | None, max_time: float) -> CostEstimate:
+    """Fit growing parts of the checked data for about `max_time` seconds, and extrapolate.
+
+    A fit is what even the smallest takes, kernel values and outer steps. The values are those of
+    the rows asked for, and more where rows give way to others; their time is measured by itself.
+    Half the work of an outer step is the working set's, half runs over all samples.
+    """
+    check_positive("max_time", max_time, advice="1.0 second is usual.")
+    fits = _fits(model, X, y, max_time)
+    before, last = fits[-2:] if len(fits) > 1 else fits * 2
+    n = X.shape[0]
+    ratio, largest = n / last.n_samples, round(last.largest * n)
+
+    def grown(name: str, low: float, high: float) -> float:
+        now, then, power = getattr(last, name), getattr(before, name), low
+        if before is not last:
+            power = math.log(now / then) / math.log(last.n_samples / before.n_samples)
+        return float(now * ratio ** min(max(power, low), high))
+
+    rows = min(largest, round(grown("rows", 0.5, 1.0)))
+    outer_steps = grown("outer_steps", 0.3, 1.5)
+    capacity = _capacity(model, largest, last.together)
+    values = last.values * ratio * max(1.0, rows / last.rows)
+    if rows > capacity:  # half of a working set is new in each outer step
+        values += outer_steps * (1.0 - capacity / rows) * 0.5 * SMO.working_set * largest
+    per_value = _seconds_per_value(last.kernel, X, effective_n_jobs(model.n_jobs))
+    least = min(fit.seconds for fit in fits)
+    stepping = max(0.0, last.seconds - least - per_value * last.values) / last.outer_steps
+    cost = CostEstimate(
+        n_samples=n,
+        seconds=least + per_value * values + stepping * outer_steps * 0.5 * (1.0 + ratio),
+        memory_bytes=_memory(X, largest, min(rows, capacity) * last.together),
+        n_support=min(n, round(grown("n_support", 0.3, 1.0))),
+        cache_rows=capacity,
+    )
+    return replace(cost, advice=tuple(_advice(cost, X, last, rows, largest)))
+
+
+def _fits(model: Any, X: Matrix, y: NDArray[Any] | None, max_time: float) -> list[_Measured]:
+    """Fit 250, 500, 1000 … samples, as long as the next is likely to end in time."""
+    n, end, fits = X.shape[0], time.perf_counter() + max_time, []
+    order = np.random.default_rng(0).permutation(n)
+    if y is not None and is_classifier(model):  # the first two of every class come first
+        first = np.concatenate([np.flatnonzero(y[order] == label)[:2] for label in np.unique(y)])
+        order = np.concatenate([order[first], np.delete(order, first)])
+    size = _FIRST
+    while True:
+        rows = np.sort(order[:size])
+        part = X[np.ix_(rows, rows)] if model._precomputed else X[rows]
+        left = max(0.1 * max_time, end - time.perf_counter())
+        fits.append(_Measured.of(clone(model), part, None if y is None else y[rows], max_time=left))
+        enough = time.perf_counter() + 4.0 * fits[-1].seconds > end
+        if size >= n or enough or not fits[-1].finished:
+            return fits
+        size *= 2
+
+
+def _capacity(model: Any, n: int, together: int) -> int:
+    """Kernel rows of n values that the cache of each problem may hold."""
+    given = model.cache_size
+    size = 1e6 * given if given is not None else 0.5 * free_memory() / together
+    return int(min(n, max(SMO.working_set, size // (4 * n))))
+
+
+def _seconds_per_value(kernel: Kernel | None, X: Matrix, n_threads: int) -> float:
+    """Time rows of the kernel on a piece of the data; a kernel matrix costs nothing more."""
+    if kernel is None:
+        return 0.0
+    piece = X[:_PIECE]
+    index = np.arange(min(_ROWS, piece.shape[0]), dtype=np.int32)
+    out = np.empty((len(index), piece.shape[0]), dtype=np.float32)
+    source = KernelSamples(kernel, piece, n_threads).rows()
+    begin = time.perf_counter()
+    source.rows(index, out)
+    return (time.perf_counter() - begin) / out.size
+
+
+def _memory(X: Matrix, n: int, rows: int) -> int:
+    """Kernel rows, X in float32, the solver's state."""
+    stored = X.nnz if sparse.issparse(X) else X.size
+    block = SMO.working_set**2
+    return int(4 * n * rows + 4 * stored + 8 * _STATE * X.shape[0] + 4 * block)
+
+
+def _advice(
+    cost: CostEstimate, X: Matrix, last: _Measured, rows: int, largest: int
+) -> Iterator[str]:
+    if not last.finished:
+        yield (
+            f"The fit of {last.n_samples:,} samples on which this rests was cut short: expect more,"
+            " or give estimate_cost a longer max_time."
+        )
+    if rows > cost.cache_rows:
+        yield (
+            f"The cache holds {cost.cache_rows:,} of about {rows:,} kernel rows that are needed, so"
+            f" they are computed again and again: cache_size={4e-6 * rows * largest:.0f}"
+            f" (megabytes) would hold them; {free_memory() / 1e6:.0f} are free."
+        )
+    if last.kernel is not None and (scaling := scale_advice(X)):
+        yield scaling.strip()
+    if isinstance(last.kernel, Linear):
+        yield "The kernel is linear: LinearSVC and LinearSVR solve such problems much faster."
+    elif cost.seconds > _LONG or cost.n_samples > _MANY:
+        yield (
+            f"{cost.n_samples:,} samples are many for a kernel machine: consider"
+            " sklearn.kernel_approximation.Nystroem followed by LinearSVC or LinearSVR, or a first"
+            " try with fewer samples."
+        )
+
+
+def _duration(seconds: float) -> str:
+    for unit, length in (("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2.0 * length:
+            return f"{seconds / length:.1f} {unit}"
+    return f"{seconds:.2g} seconds"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"

@@ -1,0 +1,86 @@
+"""Kernel rows and predictions are the formula's, in any storage, with any number of threads."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from made import overlapping, store
+from maxmargin import SVC
+from maxmargin.kernels import Cosine, Gaussian, Linear, Polynomial, Sigmoid
+from maxmargin.solvers.kernel_samples import KernelSamples
+
+KERNELS = [Linear(), Gaussian(0.3), Polynomial(0.2, 3, 1.0), Sigmoid(0.1, 0.2), Cosine()]
+EACH_KERNEL = pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
+STORAGES = ("dense", "csr32", "csr64")
+
+
+def many(n=3100, m=2800, d=6):
+    """So many rows and samples that tiles are worth while, empty rows among them."""
+    X = overlapping(n + m, d)[0]
+    X[::50] = 0.0
+    return X[:n], X[n:]
+
+
+def rows_of(samples, index):
+    out = np.empty((len(index), samples.X.shape[0]), dtype=np.float32)
+    samples.rows().rows(np.asarray(index, dtype=np.int32), out)
+    return out
+
+
+@EACH_KERNEL
+@pytest.mark.parametrize("storage", STORAGES)
+def test_rows_have_the_same_bits_for_any_number_of_threads(kernel, storage):
+    X = store(many()[0], storage)
+    index = np.r_[0, 3099:2950:-1, 50]
+    one, two, five = (rows_of(KernelSamples(kernel, X, threads), index) for threads in (1, 2, 5))
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(one, five)
+    np.testing.assert_allclose(one, kernel(X[index], X), rtol=1e-4, atol=1e-5)
+
+
+@EACH_KERNEL
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("asked", STORAGES)
+def test_predictions_are_the_formulas(kernel, storage, asked):
+    X, Z = many()
+    coef = np.random.default_rng(0).normal(size=(2, len(X)))
+    expected = kernel(Z, X) @ coef.T
+    values = KernelSamples(kernel, store(X, storage)).predict(store(Z, asked), coef)
+    np.testing.assert_allclose(values, expected, atol=1e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_predictions_have_the_same_bits_for_any_number_of_threads(storage):
+    X, Z = many()
+    coef = np.random.default_rng(0).normal(size=(3, len(X)))
+    one, four = (
+        KernelSamples(Gaussian(0.3), store(X, storage), threads).predict(store(Z, storage), coef)
+        for threads in (1, 4)
+    )
+    np.testing.assert_array_equal(one, four)
+
+
+def test_more_columns_than_a_block_has_room_for():
+    """Wide rows go block by block, down to one row at a time."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((3000, 2**23), density=2e-7, rng=rng, format="csr")
+    coef = rng.normal(size=(1, 3000))
+    values = KernelSamples(Gaussian(0.3), X).predict(X[:2900], coef)
+    expected = Gaussian(0.3)(X[:2900], X) @ coef.T
+    np.testing.assert_allclose(values, expected, atol=1e-4)
+
+
+def test_unsorted_and_repeated_columns_are_put_in_order():
+    X, y = overlapping(3000, 4)
+    model = SVC(gamma=0.1).fit(store(X, "csr32"), y)
+    rows = store(X, "csr32")
+    for begin, end in zip(rows.indptr, rows.indptr[1:], strict=False):
+        rows.indices[begin:end] = rows.indices[begin:end][::-1].copy()
+        rows.data[begin:end] = rows.data[begin:end][::-1].copy()
+    rows.has_sorted_indices = False
+    values = KernelSamples(model._fitted_kernel, model.support_vectors_).predict(
+        rows, model.dual_coef_
+    )
+    np.testing.assert_allclose(
+        values[:, 0] + model.intercept_, model.decision_function(X), atol=1e-4
+    )
