@@ -7,11 +7,12 @@ from maxmargin.estimators import SVC, SVR, LinearSVC, LinearSVR, PegasosClassifi
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
-from maxmargin.solvers import SGD, SMO, DualCD, Newton, Pegasos
+from maxmargin.solvers import QP, SGD, SMO, DualCD, Newton, Pegasos
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "QP",
     "SGD",
     "SMO",
     "SVC",

@@ -54,7 +54,8 @@ class SVC(ClassifierMixin, KernelModel):
     fit_intercept : bool, default=True
         Whether f has an intercept; it is not penalised.
     solver : str or Solver, default="smo"
-        "smo", or a Solver with settings of its own, `SMO(working_set=128)` for example.
+        "smo"; "qp" for up to 5,000 samples, with the extra `maxmargin[qp]`; or a Solver with
+        settings of its own, `SMO(working_set=128)` for example. All solve the same problem.
     tol : float, default=1e-3
         Relative duality gap to prove.
     cache_size : float or None, default=None
@@ -62,7 +63,7 @@ class SVC(ClassifierMixin, KernelModel):
     class_weight : dict, "balanced" or None, default=None
         Factors of C by class.
     max_iter : int or None, default=None
-        Most working sets.
+        Most working sets, or steps of an interior-point method.
     max_time : float or None, default=None
         Most seconds, for all pairs of classes together.
     warm_start : bool, default=False
@@ -94,6 +95,8 @@ class SVC(ClassifierMixin, KernelModel):
     >>> model.certificate_.relative_gap < 1e-3
     True
     """
+
+    _solvers = ("smo", "qp")
 
     def __init__(
         self,
@@ -236,6 +239,8 @@ class SVR(RegressorMixin, KernelModel):
     certificate_, solution_, history_
         The proof, the solution, the looks at the gap.
     """
+
+    _solvers = ("smo", "qp")
 
     def __init__(
         self,

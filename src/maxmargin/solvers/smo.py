@@ -15,7 +15,7 @@ from maxmargin.certificate import Status
 from maxmargin.kernels import Gaussian, Kernel
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Solution
-from maxmargin.solvers.base import Monitor, Start
+from maxmargin.solvers.base import Monitor, Start, require_intercept
 from maxmargin.validation import Array, Matrix, check_count, check_positive
 
 #: Between looks at a gap that is not promising.
@@ -102,7 +102,10 @@ class SMO:
                 z = target - (fresh if len(fresh) else smo.residual)[:n]
             status = monitor.judge_expansion(beta, z, smo.outer_steps)
             if status is Status.OPTIMAL and exact:
-                _polish(objective, form, monitor, beta, z)
+                better = polished(objective, beta, z, form)
+                if better is not None:
+                    values = z + objective.kernel_values(better - beta)
+                    monitor.improve_expansion(better, values)
             if status is not Status.RUNNING:
                 break
             if satisfied:
@@ -265,17 +268,19 @@ def _poured(most: Array, mass: float) -> Array:
     return np.clip(mass - before, 0.0, most)
 
 
-def _polish(objective: Objective, form: _Form, monitor: Monitor, beta: Array, z: Array) -> None:
+def polished(
+    objective: Objective, beta: Array, z: Array, form: _Form | None = None
+) -> Array | None:
     """Solve for the free variables exactly, where there are few: KKT conditions as equations.
 
-    With the pieces of all samples as SMO left them, the change δ of the free variables and the
-    thresholds t of their groups satisfy K_FF δ + t = target_F ∓ ε − z_F and Σ δ = 0 in each group.
-    If β + δ stays in the box, it is the optimum itself.
+    With z = Kβ and the pieces of all samples as they are, the change δ of the free variables and
+    the thresholds t of their groups satisfy K_FF δ + t = target_F ∓ ε − z_F and Σ δ = 0 in each
+    group. If β + δ stays in the box, it is the optimum itself; else there is nothing to return.
     """
-    box = objective.box
+    box, form = objective.box, form or _Form.of(objective)
     free = np.flatnonzero(objective.edge(beta))
     if not 0 < len(free) <= _FEW_FREE:
-        return
+        return None
     assert objective.kernel is not None
     X, size, before = objective.problem.X[free], len(free), beta[free]
     groups = np.zeros((size, 0))
@@ -290,10 +295,10 @@ def _polish(objective: Objective, form: _Form, monitor: Monitor, beta: Array, z:
     after = before + np.linalg.lstsq(system, right, rcond=1e-13)[0][:size]
     inside = (after > box.lower[free]) & (after < box.upper[free])
     if not (inside & (np.sign(after) == np.sign(before))).all():
-        return
-    polished = beta.copy()
-    polished[free] = after
-    monitor.improve_expansion(polished, z + objective.kernel_values(polished - beta))
+        return None
+    better = beta.copy()
+    better[free] = after
+    return better
 
 
 def free_memory() -> float:
@@ -320,5 +325,4 @@ def _require(objective: Objective) -> None:
             f"Kernel values reach {diagonal.max():.1e}, beyond what float32 can work with. Scale X"
             " (sklearn.preprocessing.StandardScaler), or lower gamma or degree."
         )
-    if objective.intercept is Intercept.PENALIZED:
-        raise ValueError("solver='smo' has a free intercept or none, not a penalised one.")
+    require_intercept(objective, "smo")
