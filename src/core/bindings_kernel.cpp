@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "bindings.hpp"
+#include "kernel_pegasos.hpp"
 #include "passes.hpp"
 #include "polled.hpp"
 #include "smo.hpp"
@@ -143,7 +144,8 @@ void bind_kernel(nb::module_& m) {
                                  std::vector<std::int32_t> sample(index, index + count);
                                  for (std::int32_t& i : sample) i %= static_cast<int>(n);
                                  once(sample.data(), count, out);
-                                 for (Size r = 0; r < count; ++r) std::copy_n(out[r], n, out[r] + n);
+                                 for (Size r = 0; r < count; ++r)
+                                   std::copy_n(out[r], n, out[r] + n);
                                },
                                2 * n};
           },
@@ -188,6 +190,19 @@ void bind_kernel(nb::module_& m) {
           },
           "samples"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "out"_a,
           "Sums of coef times kernel values with the samples of this source.");
+
+  nb::class_<KernelView>(m, "KernelView", "The kernel matrix as rows of a stochastic solver.")
+      .def(
+          "__init__",
+          [](KernelView* self, const BoundSource& source, Size n_features, Size capacity,
+             Size together) {
+            const Size n = source.n_samples;
+            require(n > 0 && n_features >= 2 * n, "n_features must be at least 2 n_samples");
+            require(capacity >= 1 && together >= 1, "capacity and together must be at least 1");
+            new (self) KernelView(n, n_features, capacity, together, source.rows);
+          },
+          "source"_a, "n_features"_a, "capacity"_a, "together"_a, nb::keep_alive<1, 2>())
+      .def_prop_ro("rows_computed", &KernelView::rows_computed);
 
   nb::class_<BoundSmo>(m, "Smo", "Two-level sequential minimal optimisation.")
       .def(

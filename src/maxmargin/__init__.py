@@ -7,7 +7,7 @@ from maxmargin.estimators import SVC, SVR, LinearSVC, LinearSVR, PegasosClassifi
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
-from maxmargin.solvers import QP, SGD, SMO, DualCD, Newton, Pegasos
+from maxmargin.solvers import QP, SGD, SMO, DualCD, KernelPegasos, Newton, Pegasos
 
 __version__ = "0.1.0"
 
@@ -20,6 +20,7 @@ __all__ = [
     "Certificate",
     "DualCD",
     "Intercept",
+    "KernelPegasos",
     "LinearSVC",
     "LinearSVR",
     "Newton",

@@ -31,7 +31,7 @@ from maxmargin.multiclass import in_threads
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
-from maxmargin.solvers import QP, Monitor, Solver, interruptible
+from maxmargin.solvers import QP, KernelPegasos, Monitor, Solver, interruptible
 from maxmargin.solvers.smo import SMO, KernelSamples, free_memory
 from maxmargin.validation import (
     Array,
@@ -131,6 +131,7 @@ class KernelModel(CertifiedModel):
         named: dict[str, Callable[[], Solver]] = {
             "smo": lambda: SMO(cache_size=cache, n_threads=threads),
             "qp": lambda: QP(threads),
+            "pegasos": lambda: KernelPegasos(cache_size=cache, n_threads=threads),
         }
         return given_solver(self.solver, {name: named[name] for name in self._solvers})
 

@@ -96,7 +96,7 @@ class SVC(ClassifierMixin, KernelModel):
     True
     """
 
-    _solvers = ("smo", "qp")
+    _solvers = ("smo", "qp", "pegasos")
 
     def __init__(
         self,

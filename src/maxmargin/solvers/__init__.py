@@ -5,6 +5,7 @@ from __future__ import annotations
 from maxmargin.solvers.auto import choose
 from maxmargin.solvers.base import Monitor, Solver, Start, Stopping, interruptible
 from maxmargin.solvers.dual_cd import DualCD
+from maxmargin.solvers.kernel_pegasos import KernelPegasos
 from maxmargin.solvers.newton import Newton
 from maxmargin.solvers.pegasos import Pegasos
 from maxmargin.solvers.qp import QP
@@ -22,6 +23,7 @@ __all__ = [
     "SMO",
     "SOLVERS",
     "DualCD",
+    "KernelPegasos",
     "Monitor",
     "Newton",
     "Pegasos",

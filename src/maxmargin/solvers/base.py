@@ -18,7 +18,6 @@ import maxmargin._core as _core
 from maxmargin.certificate import Certificate, Status, certify_expansion, certify_pair, relative
 from maxmargin.losses import Loss
 from maxmargin.objective import Intercept, Objective
-from maxmargin.problem import Problem
 from maxmargin.solution import Record, Solution
 from maxmargin.validation import Array
 
@@ -327,14 +326,13 @@ def bias_of(objective: Objective, reach: float) -> _core.Bias:
         return _core.Bias(0.0, 0.0)
     if objective.intercept is Intercept.PENALIZED:
         return _core.Bias(objective.intercept_scaling, 0.0)
-    problem = objective.problem
-    crossing = math.sqrt(objective.unit / float(problem.cost.sum()))
-    return _core.Bias(reach * max(typical_norm(problem), crossing), 0.0)
+    crossing = math.sqrt(objective.unit / float(objective.problem.cost.sum()))
+    return _core.Bias(reach * max(typical_norm(objective), crossing), 0.0)
 
 
-def typical_norm(problem: Problem) -> float:
+def typical_norm(objective: Objective) -> float:
     """Root mean square ‖x_i‖, weighted by cost, so that a weight counts like a repetition."""
-    return math.sqrt(np.average(problem.squared_norms, weights=problem.cost))
+    return math.sqrt(np.average(objective.diagonal, weights=objective.problem.cost))
 
 
 def require(objective: Objective, solver: str, *, regularized: bool) -> None:

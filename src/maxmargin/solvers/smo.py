@@ -79,7 +79,7 @@ class SMO:
             form.epsilon,
             form.balanced,
             self.working_set,
-            self._capacity(len(form.target)),
+            row_capacity(len(form.target), self.cache_size, self.working_set),
         )
         begin = form.begin if start.beta is None else form.unfold(objective, start.beta)
         if begin.any():
@@ -121,12 +121,6 @@ class SMO:
         return monitor.finish(
             self.name, status, violation=smo.violation, steps=smo.steps, rows=smo.rows_computed
         )
-
-    def _capacity(self, n: int) -> int:
-        """Rows that the cache may hold: at least a working set."""
-        given = self.cache_size
-        size = 1e6 * given if given is not None else 0.5 * free_memory()
-        return int(min(n, max(self.working_set, size // (4 * n))))
 
 
 class KernelSamples:
@@ -173,13 +167,15 @@ class KernelSamples:
 
         In float64 where that is not felt, else in float32 tiles.
         """
-        values = np.empty((X.shape[0], len(coef)))
+        values = np.zeros((X.shape[0], len(coef)))
+        if self.X.shape[0] == 0:
+            return values
         tiled = self.formula is not None and not sparse.issparse(self.X) and not sparse.issparse(X)
         if tiled and X.shape[0] * self.X.shape[0] > _EXACT_VALUES:
             samples, square = self.prepared(X)
             self.rows().predict(samples, square, np.ascontiguousarray(coef), values)
             return values
-        step = max(1, 2**22 // max(1, self.X.shape[0]))
+        step = max(1, 2**22 // self.X.shape[0])
         for begin in range(0, X.shape[0], step):
             block = self.kernel(X[begin : begin + step], self.X)
             values[begin : begin + step] = block @ coef.T
@@ -299,6 +295,12 @@ def polished(
     better = beta.copy()
     better[free] = after
     return better
+
+
+def row_capacity(n: int, cache_size: float | None, least: int) -> int:
+    """Kernel rows that so many megabytes hold; of half the free memory if there is no limit."""
+    size = 1e6 * cache_size if cache_size is not None else 0.5 * free_memory()
+    return int(min(n, max(least, size // (4 * n))))
 
 
 def free_memory() -> float:
