@@ -4,8 +4,8 @@
 
     f_t(x) = 1/(λt) Σ α_j y_j k(x_j, x),  λ = 1/Σ C_i.
 
-Here a draw counts with the weight n λ g_j for g_j = −∂ C_j ℓ, which is y_j [violated] if all C_j are
-equal. A bias is a kernel with a constant added, f its value beyond the anchor.
+Here a draw counts with the weight n λ g_j for g_j = −∂ C_j ℓ, which is y_j [violated] if all C_j
+are equal. A bias is a constant added to the kernel, and to f the anchor.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from reference.random import Random
 
 def kernel_pegasos(objective, K, n_epochs, seed, *, batch_size=1, uniform=False,
                    averaging="suffix", feature=0.0, anchor=0.0, offset=0.0):  # fmt: skip
-    """Return the coefficients of f, of its average, their values at the samples, the dual point."""
+    """Return the coefficients of f, those of its average, and the dual point."""
     y, cost = objective.problem.y, objective.problem.cost
     n, lam = len(y), 1.0 / cost.sum()
     K = K + feature**2
