@@ -202,6 +202,20 @@ void bind_kernel(nb::module_& m) {
             new (self) KernelView(n, n_features, capacity, together, source.rows);
           },
           "source"_a, "n_features"_a, "capacity"_a, "together"_a, nb::keep_alive<1, 2>())
+      .def(
+          "combine",
+          [](const KernelView& self, InOrder index, InMatrix<double> coef, OutRows out) {
+            const Size count = static_cast<Size>(index.shape(0)), n = self.n_samples;
+            require(static_cast<Size>(coef.shape(1)) == count, "coef has the wrong shape");
+            require(out.shape(0) == coef.shape(0) && static_cast<Size>(out.shape(1)) == n,
+                    "out has the wrong shape");
+            for (Size k = 0; k < count; ++k)
+              require(0 <= index(k) && index(k) < n, "index holds a row that does not exist");
+            nb::gil_scoped_release release;
+            self.combine(index.data(), count, coef.data(), static_cast<Size>(coef.shape(0)),
+                         out.data());
+          },
+          "index"_a, "coef"_a, "out"_a.noconvert(), "Adds the rows times coef to out.")
       .def_prop_ro("rows_computed", &KernelView::rows_computed);
 
   nb::class_<BoundSmo>(m, "Smo", "Two-level sequential minimal optimisation.")

@@ -35,10 +35,7 @@ class KernelView {
 
   MAXMARGIN_INLINE void add_scaled(Size i, double scale, double* v) const {
     v[i] += scale;
-    const float* values = row(i);
-    double* z = v + n_samples;
-#pragma omp simd
-    for (Size j = 0; j < n_samples; ++j) z[j] += scale * static_cast<double>(values[j]);
+    add_row(row(i), scale, v + n_samples);
   }
 
   MAXMARGIN_INLINE double squared_norm(Size i) const { return static_cast<double>(row(i)[i]); }
@@ -62,10 +59,27 @@ class KernelView {
     cache_.fetch(wanted_.data(), static_cast<Size>(wanted_.size()));
   }
 
+  // out[c] += sum over k of coef[c][k] K_index[k], for `n_coef` rows of coefficients.
+  void combine(const std::int32_t* index, Size count, const double* coef, Size n_coef,
+               double* out) const {
+    for (Size from = 0; from < count; from += together_) {
+      const Size end = std::min(from + together_, count);
+      cache_.fetch(index + from, end - from);
+      for (Size k = from; k < end; ++k)
+        for (Size c = 0; c < n_coef; ++c)
+          add_row(cache_.row(index[k]), coef[c * count + k], out + c * n_samples);
+    }
+  }
+
   Size rows_computed() const { return cache_.rows_computed(); }
 
  private:
-  static constexpr Size kDraws = 4;  // for each row computed together: further ahead is a guess
+  static constexpr Size kDraws = 16;  // for each row computed together: further ahead is a guess
+
+  MAXMARGIN_CLONES void add_row(const float* row, double scale, double* z) const {
+#pragma omp simd
+    for (Size j = 0; j < n_samples; ++j) z[j] += scale * static_cast<double>(row[j]);
+  }
 
   const float* row(Size i) const {
     const std::int32_t index = static_cast<std::int32_t>(i);

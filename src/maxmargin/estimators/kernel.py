@@ -54,8 +54,9 @@ class SVC(ClassifierMixin, KernelModel):
     fit_intercept : bool, default=True
         Whether f has an intercept; it is not penalised.
     solver : str or Solver, default="smo"
-        "smo"; "qp" for up to 5,000 samples, with the extra `maxmargin[qp]`; or a Solver with
-        settings of its own, `SMO(working_set=128)` for example. All solve the same problem.
+        "smo"; "qp" for up to 5,000 samples, with the extra `maxmargin[qp]`; "pegasos" for a loose
+        `tol`; or a Solver with settings of its own, `SMO(working_set=128)` for example. All solve
+        the same problem.
     tol : float, default=1e-3
         Relative duality gap to prove.
     cache_size : float or None, default=None
@@ -63,7 +64,7 @@ class SVC(ClassifierMixin, KernelModel):
     class_weight : dict, "balanced" or None, default=None
         Factors of C by class.
     max_iter : int or None, default=None
-        Most working sets, or steps of an interior-point method.
+        Most working sets, steps of an interior-point method, or epochs.
     max_time : float or None, default=None
         Most seconds, for all pairs of classes together.
     warm_start : bool, default=False
@@ -76,7 +77,7 @@ class SVC(ClassifierMixin, KernelModel):
     n_jobs : int or None, default=None
         Threads: over the pairs of classes, or for the kernel values of dense data if there is one.
     random_state : int, RandomState or None, default=None
-        Not used by SMO, which is deterministic.
+        Seeds the draws of Pegasos; the others are deterministic.
     verbose : int, default=0
         Whether to report each look at the gap on standard error.
 
@@ -228,7 +229,7 @@ class SVR(RegressorMixin, KernelModel):
     Parameters
     ----------
     C, kernel, degree, gamma, coef0, fit_intercept, tol, cache_size, max_iter, max_time
-        As in `SVC`; so are `solver`, `warm_start`, `n_jobs` and `verbose`.
+        As in `SVC`; so are `warm_start`, `n_jobs`, `verbose` and `solver`, without "pegasos".
     epsilon : float, default=0.1
         Errors up to this size cost nothing.
 

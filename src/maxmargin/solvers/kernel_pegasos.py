@@ -16,7 +16,7 @@ from maxmargin.problem import Problem
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Expansion, Monitor, Start, require_plain, require_regularized
 from maxmargin.solvers.pegasos import Pegasos, PegasosStream
-from maxmargin.solvers.smo import KernelSamples, row_capacity
+from maxmargin.solvers.smo import EXACT_VALUES, KernelSamples, row_capacity
 from maxmargin.solvers.stochastic import Descent, Iterate
 from maxmargin.validation import Array, Matrix, check_count, check_positive, view_rows
 
@@ -24,7 +24,7 @@ from maxmargin.validation import Array, Matrix, check_count, check_positive, vie
 _MOST_ROWS, _LEAST_ROWS = 96, 6
 
 #: Products for them in one go, so that Ctrl-C need not wait.
-_WORK = 2**27
+_WORK = 2**30
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class KernelDescent(Descent):
             objective, settings.batch_size, seed, uniform=settings.sampling == "uniform"
         )
         assert objective.kernel is not None
-        self.kernel, self.n_threads = objective.kernel, settings.n_threads
+        self.kernel = objective.kernel
         self.dimension = 2 * objective.problem.n_samples
         self.rows = settings.view(self.kernel, objective.problem.X, self.dimension)
 
@@ -99,11 +99,16 @@ class KernelDescent(Descent):
         return monitor.judge_apart(point, b, bound, self.sampler.epochs)
 
     def _values(self, *coefs: Array) -> Array:
-        """Return Kc of each c."""
+        """Return Kc of each c, in float64 where that is not felt, else from the float32 rows."""
         X, coef = self.objective.problem.X, np.stack(coefs)
-        support = np.flatnonzero(coef.any(axis=0))
-        samples = KernelSamples(self.kernel, X[support], self.n_threads)
-        return np.ascontiguousarray(samples.predict(X, coef[:, support]).T)
+        support = np.flatnonzero(coef.any(axis=0)).astype(np.int32)
+        coef = np.ascontiguousarray(coef[:, support])
+        if len(support) * X.shape[0] <= EXACT_VALUES:
+            values = KernelSamples(self.kernel, X[support]).predict(X, coef).T
+            return np.ascontiguousarray(values)
+        sums = np.zeros((len(coef), X.shape[0]))
+        self.rows.combine(support, coef, sums)
+        return sums
 
 
 class KernelPegasosStream(PegasosStream):

@@ -33,7 +33,7 @@ _LARGEST = 1e30
 _FEW_FREE = 300
 
 #: Kernel values whose computation in float64 is not felt.
-_EXACT_VALUES = 2**23
+EXACT_VALUES = 2**23
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class SMO:
             smo.run(tol, form.negligible, steps, monitor.stopped)
             satisfied = smo.outer_steps < before + steps  # its own estimate, in float32, was
             beta = form.fold(smo.beta)
-            exact = n * np.count_nonzero(beta) <= _EXACT_VALUES
+            exact = n * np.count_nonzero(beta) <= EXACT_VALUES
             if exact:
                 z = objective.kernel_values(beta)
             else:
@@ -171,7 +171,7 @@ class KernelSamples:
         if self.X.shape[0] == 0:
             return values
         tiled = self.formula is not None and not sparse.issparse(self.X) and not sparse.issparse(X)
-        if tiled and X.shape[0] * self.X.shape[0] > _EXACT_VALUES:
+        if tiled and X.shape[0] * self.X.shape[0] > EXACT_VALUES:
             samples, square = self.prepared(X)
             self.rows().predict(samples, square, np.ascontiguousarray(coef), values)
             return values
