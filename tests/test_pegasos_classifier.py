@@ -223,3 +223,33 @@ def test_what_a_kernel_does_not_go_with_is_named(settings, message):
 def test_threads_give_the_same_bits():
     first, again = (rbf(n_jobs=jobs).fit(X, Y).dual_coef_ for jobs in (1, 2))
     np.testing.assert_array_equal(first, again)
+
+
+def test_kernels_that_steps_cannot_follow_are_refused():
+    for settings, message in (
+        ({"kernel": "sigmoid", "coef0": -1e3}, "diagonal"),
+        ({"kernel": "poly", "gamma": 1e12, "degree": 3}, "float32"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            rbf(**settings).fit(X, Y)
+        with pytest.raises(ValueError, match=message):
+            rbf(**settings).partial_fit(X, Y, classes=[0, 1])
+    with pytest.raises(ValueError, match="X contains NaN"):
+        rbf().fit(np.where(X > 3, np.nan, X), Y)
+
+
+def test_one_row_of_each_class_suffices_for_a_kernel():
+    model = rbf(lam=0.1, gamma=1.0, fit_intercept=False).fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
+    np.testing.assert_array_equal(model.predict([[0.0, 1.0], [1.0, 0.0]]), ["a", "b"])
+    model.partial_fit([[0.0, 1.0]], ["a"])
+    assert model.t_ > 2
+
+
+def test_read_only_rows_and_long_indices_stream():
+    frozen = X.copy()
+    frozen.setflags(write=False)
+    rows = sparse.csr_matrix(np.where(X > 0.5, X, 0.0))
+    rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    for data in (frozen, rows, X.astype(np.float32)):
+        model = rbf().partial_fit(data[:300], Y[:300], classes=[0, 1])
+        assert model.partial_fit(data[300:], Y[300:]).score(data, Y) > 0.85

@@ -16,7 +16,13 @@ from maxmargin.problem import Problem
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Expansion, Monitor, Start, require_plain, require_regularized
 from maxmargin.solvers.pegasos import Pegasos, PegasosStream
-from maxmargin.solvers.smo import EXACT_VALUES, KernelSamples, row_capacity
+from maxmargin.solvers.smo import (
+    EXACT_VALUES,
+    KernelSamples,
+    refuse_huge,
+    refuse_negative,
+    row_capacity,
+)
 from maxmargin.solvers.stochastic import Descent, Iterate
 from maxmargin.validation import Array, Matrix, check_count, check_positive, view_rows
 
@@ -64,6 +70,7 @@ class KernelPegasos(Pegasos):
             raise ValueError("KernelPegasos needs an objective with a kernel: use Pegasos.")
         require_regularized(objective, self.name)
         require_plain(objective, self.name)
+        _require_values(objective)
         return self._run(KernelDescent(self, objective, start.seed), monitor, start)
 
     def view(self, kernel: Kernel, X: Matrix, n_features: int) -> _core.KernelView:
@@ -136,8 +143,10 @@ class KernelPegasosStream(PegasosStream):
 
     def objective(self, X: Matrix, y: Array, weight: Array | None = None) -> Objective:
         """Return the objective of one batch: C_i = weight / (λ n)."""
-        cost = self._cost(X, weight)
-        return Objective(Problem(X, y, cost), self.loss, self.intercept, kernel=self.kernel)
+        problem = Problem(X, y, self._cost(X, weight))
+        objective = Objective(problem, self.loss, self.intercept, kernel=self.kernel)
+        _require_values(objective)
+        return objective
 
     def step(self, X: Matrix, y: Array, weight: Array | None = None) -> None:
         """One pass over a batch, whose coefficients and values are put before those kept."""
@@ -180,3 +189,8 @@ def _stacked(first: Matrix, second: Matrix) -> Matrix:
     if sparse.issparse(first) or sparse.issparse(second):
         return sparse.vstack([first, second], format="csr")
     return np.concatenate([first, second])
+
+
+def _require_values(objective: Objective) -> None:
+    refuse_negative(objective.diagonal)
+    refuse_huge(objective.diagonal)

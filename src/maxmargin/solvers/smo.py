@@ -319,12 +319,22 @@ def _require(objective: Objective) -> None:
             f"solver='smo' is for the hinge and epsilon-insensitive losses, not for"
             f" {objective.loss.name!r}."
         )
-    diagonal = objective.diagonal
-    if objective.kernel.mercer is not False and not (diagonal >= 0.0).all():
+    if objective.kernel.mercer is not False:
+        refuse_negative(objective.diagonal)
+    refuse_huge(objective.diagonal)
+    require_intercept(objective, "smo")
+
+
+def refuse_negative(diagonal: Array) -> None:
+    """Refuse k(x, x) < 0."""
+    if not (diagonal >= 0.0).all():
         raise ValueError("The kernel is negative on its diagonal, k(x, x) < 0: it is no kernel.")
+
+
+def refuse_huge(diagonal: Array) -> None:
+    """Refuse values that overflow in the float32 of the kernel rows."""
     if not (np.abs(diagonal) < _LARGEST).all():
         raise ValueError(
             f"Kernel values reach {diagonal.max():.1e}, beyond what float32 can work with. Scale X"
             " (sklearn.preprocessing.StandardScaler), or lower gamma or degree."
         )
-    require_intercept(objective, "smo")
