@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import scale
 
-from maxmargin import SMO, SVC, SVR, Newton, Status
+from maxmargin import SMO, SVC, SVR, KernelPegasos, Newton, Status
 from maxmargin.kernels import Gaussian, Linear
 from sklearn import svm
 
@@ -387,3 +387,28 @@ def test_a_solver_with_settings_of_its_own(Model, data):
 def test_a_solver_that_cannot_is_named(Model, solver, message):
     with pytest.raises(ValueError, match=message):
         Model(solver=solver).fit(*IRIS)
+
+
+@pytest.mark.parametrize("solver", ["pegasos", KernelPegasos(batch_size=8)], ids=["name", "object"])
+@pytest.mark.parametrize("data", [CANCER, IRIS], ids=["cancer", "iris"])
+def test_pegasos_proves_a_loose_gap(solver, data):
+    X, y = data
+    model = SVC(solver=solver, tol=0.1, random_state=0).fit(X, y)
+    assert {solution.solver for solution in model.solutions_} == {"pegasos"}
+    assert model.certificate_.relative_gap <= 0.1
+    assert model.score(X, y) > 0.95
+    exact = SVC(tol=1e-6).fit(X, y).certificate_
+    assert model.certificate_.dual <= exact.primal * (1 + 1e-6)
+    again = SVC(solver=solver, tol=0.1, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.dual_coef_, again.dual_coef_)
+
+
+def test_pegasos_takes_a_kernel_matrix():
+    X, y = CANCER
+    model = SVC(solver="pegasos", kernel="precomputed", tol=0.1, random_state=0)
+    assert model.fit(rbf_kernel(X, gamma=0.05), y).certificate_.relative_gap <= 0.1
+
+
+def test_pegasos_is_not_a_name_for_regression():
+    with pytest.raises(ValueError, match="solver must be one of 'smo', 'qp', got 'pegasos'"):
+        SVR(solver="pegasos").fit(*DIABETES)

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "bindings.hpp"
+#include "kernel_pegasos.hpp"
 #include "kernel_sums.hpp"
 #include "passes.hpp"
 #include "polled.hpp"
@@ -209,6 +210,33 @@ void bind_kernel(nb::module_& m) {
            "offsets"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "out"_a)
       .def("predict", &predict_sparse<long long>, "values"_a.noconvert(), "columns"_a.noconvert(),
            "offsets"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "out"_a);
+
+  nb::class_<KernelView>(m, "KernelView", "The kernel matrix as rows of a stochastic solver.")
+      .def(
+          "__init__",
+          [](KernelView* self, const BoundSource& source, Size n_features, Size capacity,
+             Size together) {
+            const Size n = source.n_samples;
+            require(n > 0 && n_features >= 2 * n, "n_features must be at least 2 n_samples");
+            require(capacity >= 1 && together >= 1, "capacity and together must be at least 1");
+            new (self) KernelView(n, n_features, capacity, together, source.rows);
+          },
+          "source"_a, "n_features"_a, "capacity"_a, "together"_a, nb::keep_alive<1, 2>())
+      .def(
+          "combine",
+          [](const KernelView& self, InOrder index, InMatrix<double> coef, OutRows out) {
+            const Size count = static_cast<Size>(index.shape(0)), n = self.n_samples;
+            require(static_cast<Size>(coef.shape(1)) == count, "coef has the wrong shape");
+            require(out.shape(0) == coef.shape(0) && static_cast<Size>(out.shape(1)) == n,
+                    "out has the wrong shape");
+            for (Size k = 0; k < count; ++k)
+              require(0 <= index(k) && index(k) < n, "index holds a row that does not exist");
+            nb::gil_scoped_release release;
+            self.combine(index.data(), count, coef.data(), static_cast<Size>(coef.shape(0)),
+                         out.data());
+          },
+          "index"_a, "coef"_a, "out"_a.noconvert(), "Adds the rows times coef to out.")
+      .def_prop_ro("rows_computed", &KernelView::rows_computed);
 
   nb::class_<BoundSmo>(m, "Smo", "Two-level sequential minimal optimisation.")
       .def(

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "kernel_pegasos.hpp"
 #include "pegasos.hpp"
 #include "sgd.hpp"
 #include "stochastic.hpp"
@@ -10,6 +11,27 @@ using namespace nanobind::literals;
 
 namespace maxmargin {
 namespace {
+
+Size n_samples_of(const Rows& rows) {
+  return rows.n_samples();
+}
+Size n_samples_of(const KernelView& rows) {
+  return rows.n_samples;
+}
+Size n_features_of(const Rows& rows) {
+  return rows.n_features();
+}
+Size n_features_of(const KernelView& rows) {
+  return rows.n_features;
+}
+template <class Work>
+void visit_rows(const Rows& rows, Work work) {
+  std::visit(work, rows.view);
+}
+template <class Work>
+void visit_rows(const KernelView& rows, Work work) {
+  work(rows);
+}
 
 Size features_of(const Pegasos& method) {
   return method.iterate.n_features;
@@ -21,33 +43,31 @@ Size features_of(const DenseSgd& method) {
   return method.size - 1;
 }
 
-template <class Method>
-void descend_rows(const Rows& self, const BoundTerms& bound, Method& method, Sampler& sampler,
-                  Window& window, Random& random, Size max_epochs, bool until_clean,
-                  double seconds) {
-  const Size n = self.n_samples();
+template <class View, class Method>
+void descend_checked(const View& self, const BoundTerms& bound, Method& method, Sampler& sampler,
+                     Window& window, Random& random, Size max_epochs, bool until_clean,
+                     double seconds) {
+  const Size n = n_samples_of(self);
   require(n > 0, "there are no rows");
   require(bound.n_samples == n, "terms and rows differ in length");
   require(sampler.n_samples == n, "order and rows differ in length");
   require(window.n_samples == n || window.n_samples == 0, "tally and rows differ in length");
-  require(features_of(method) == self.n_features(), "w and rows differ in n_features");
+  require(features_of(method) == n_features_of(self), "w and rows differ in n_features");
   bool sound = true;
   for (Size k = 0; k < n; ++k) sound &= 0 <= sampler.order[k] && sampler.order[k] < n;
   require(sound, "order holds a row that does not exist");
   nb::gil_scoped_release release;
   const Budget budget{max_epochs, until_clean, Deadline(seconds)};
   std::vector<double> g(static_cast<std::size_t>((n + sampler.n_batches - 1) / sampler.n_batches));
-  std::visit(
-      [&](const auto& rows) {
-        descend(rows, bound.terms, method, sampler, window, random, g.data(), budget);
-      },
-      self.view);
+  visit_rows(self, [&](const auto& rows) {
+    descend(rows, bound.terms, method, sampler, window, random, g.data(), budget);
+  });
 }
 
-template <class Method>
+template <class View, class Method>
 void bind_descend(nb::module_& m) {
-  m.def("descend", &descend_rows<Method>, "rows"_a, "terms"_a, "method"_a, "sampler"_a, "window"_a,
-        "random"_a, "max_epochs"_a, "until_clean"_a, "seconds"_a);
+  m.def("descend", &descend_checked<View, Method>, "rows"_a, "terms"_a, "method"_a, "sampler"_a,
+        "window"_a, "random"_a, "max_epochs"_a, "until_clean"_a, "seconds"_a);
 }
 
 void bind_state(nb::module_& m) {
@@ -119,7 +139,8 @@ void bind_stochastic(nb::module_& m) {
           "bias_in_ball"_a, nb::keep_alive<1, 2>())
       .def_ro("offset", &Pegasos::offset)
       .def_rw("bias", &Pegasos::bias);
-  bind_descend<Pegasos>(m);
+  bind_descend<Rows, Pegasos>(m);
+  bind_descend<KernelView, Pegasos>(m);
 
   nb::class_<Schedule>(m, "Schedule", "step(t) = first / (offset + rate t)^power")
       .def(nb::init<double, double, double, double>(), "first"_a, "offset"_a, "rate"_a, "power"_a)
@@ -135,7 +156,7 @@ void bind_stochastic(nb::module_& m) {
           },
           "iterate"_a, "problem"_a, nb::keep_alive<1, 2>())
       .def_rw("problem", &PlainSgd::problem);
-  bind_descend<PlainSgd>(m);
+  bind_descend<Rows, PlainSgd>(m);
 
   nb::enum_<Update>(m, "Update")
       .value("momentum", Update::momentum)
@@ -160,7 +181,7 @@ void bind_stochastic(nb::module_& m) {
       .def_ro("steps", &DenseSgd::done)
       .def_ro("averaged", &DenseSgd::averaged)
       .def_rw("problem", &DenseSgd::problem);
-  bind_descend<DenseSgd>(m);
+  bind_descend<Rows, DenseSgd>(m);
 }
 
 }  // namespace maxmargin

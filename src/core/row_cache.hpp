@@ -25,6 +25,8 @@ class RowCache {
         source_(std::move(source)),
         rows_per_block_(std::max<Size>(1, kBlockValues / std::max<Size>(1, n))),
         slot_(n, -1) {}
+  RowCache(const RowCache&) = delete;
+  RowCache(RowCache&&) = default;
 
   Size capacity() const { return capacity_; }
   Size rows_computed() const { return rows_computed_; }
@@ -70,6 +72,12 @@ class RowCache {
       }
       throw;
     }
+  }
+
+  // The same, for work that is short enough not to be asked.
+  void fetch(const std::int32_t* index, Size count) {
+    Poll never([] { return false; });
+    fetch(index, count, never);
   }
 
  private:

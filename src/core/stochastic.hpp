@@ -4,6 +4,9 @@
 // forget_average(), steps() and step_work(), what a step costs beside its rows, in rows. It moves
 // by g_i = descent(i), minus a subgradient of C_i loss(f(x_i)) in f.
 //
+// Rows that are dear one by one (kernel_pegasos.hpp) have look_ahead(...), and are told which of
+// the next draws would move the point as it stands.
+//
 // The dual point: at the optimum w = sum_i g_i x_i for some choice of subgradients, so beta_i is
 // the mean of g_i over the visits to row i. It lies in the box of losses.hpp because each g_i does.
 // The visits count from the last restart, at 1, 2, 4, 8, ... epochs: the recent half, free of the
@@ -59,7 +62,8 @@ MAXMARGIN_CLONES void descend(const Rows& rows, const Terms& terms, Method& meth
                               Sampler& sampler, Window& window, Random& random, double* g,
                               const Budget& budget) {
   constexpr Size kAhead = 4;
-  constexpr Size kWorkPerClock = 256;
+  constexpr bool kDear = requires { rows.look_ahead(nullptr, 0, 0, [](Size) { return true; }); };
+  constexpr Size kWorkPerClock = kDear ? 1 : 256;
   const Size end_epoch = sampler.epochs + budget.max_epochs;
   Size since_clock = 0;
   while (sampler.epochs < end_epoch) {
@@ -70,6 +74,11 @@ MAXMARGIN_CLONES void descend(const Rows& rows, const Terms& terms, Method& meth
     }
     if (window.restarts_at(method.steps() + 1)) method.forget_average();
     const Size begin = sampler.begin(sampler.cursor), end = sampler.begin(sampler.cursor + 1);
+    if constexpr (kDear) {
+      rows.look_ahead(sampler.order + begin, sampler.n_samples - begin,
+                      sampler.epochs * sampler.n_samples + begin,
+                      [&](Size i) { return descent(terms, i, method.predict(rows, i)) != 0.0; });
+    }
     for (Size k = begin; k < end; ++k) {
       if (k + 2 * kAhead < sampler.n_samples) rows.prefetch_offset(sampler.order[k + 2 * kAhead]);
       if (k + kAhead < sampler.n_samples) rows.prefetch(sampler.order[k + kAhead]);

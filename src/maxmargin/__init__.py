@@ -17,11 +17,12 @@ from maxmargin.estimators import (
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import NotSeparableError, Solution
-from maxmargin.solvers import SGD, SMO, DualCD, Newton, Pegasos
+from maxmargin.solvers import QP, SGD, SMO, DualCD, KernelPegasos, Newton, Pegasos
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "QP",
     "SGD",
     "SMO",
     "SVC",
@@ -30,6 +31,7 @@ __all__ = [
     "CostEstimate",
     "DualCD",
     "Intercept",
+    "KernelPegasos",
     "LinearSVC",
     "LinearSVR",
     "Newton",

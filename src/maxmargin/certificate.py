@@ -27,7 +27,7 @@ class Status(Enum):
     STOPPED_BY_ITERATIONS = "stopped by max_iter"
     STOPPED_BY_TIME = "stopped by max_time"
     INTERRUPTED = "interrupted"
-    STALLED = "stalled at the precision of the kernel values"
+    STALLED = "stalled at the precision of the arithmetic"
     INFEASIBLE = "infeasible: the classes cannot be separated"
     STATIONARY = "stationary, of a kernel that is not positive semidefinite"
     DIVERGED = "diverged"
@@ -170,9 +170,14 @@ def certify(objective: Objective, w: Array, b: float, beta: Array) -> Certificat
 
 
 def certify_expansion(
-    objective: Objective, w: Array, b: float, beta: Array, z: Array | None = None
+    objective: Objective,
+    w: Array,
+    b: float,
+    beta: Array,
+    z: Array | None = None,
+    dual_z: Array | None = None,
 ) -> Certificate:
-    """Judge f = Σ w_j k(x_j, ·) + b by a feasible β; z = Kw if it is known.
+    """Judge f = Σ w_j k(x_j, ·) + b by a feasible β; z = Kw and dual_z = Kβ if they are known.
 
     The same sum as for a linear f, with ‖w − w_β‖² = (w − β)'K(w − β).
     """
@@ -180,7 +185,10 @@ def certify_expansion(
     if objective.hard:
         return _certify_hard(objective, w, b, beta, z)
     apart = w - beta
-    distance = float(apart @ objective.kernel_values(apart)) if apart.any() else 0.0
+    distance = 0.0
+    if apart.any():
+        difference = objective.kernel_values(apart) if dual_z is None else z - dual_z
+        distance = float(apart @ difference)
     square = float(w @ z)
     dual_square = square - 2.0 * float(apart @ z) + distance
     part = objective.judge.tally_values(z + b, beta)

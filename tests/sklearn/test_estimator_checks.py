@@ -30,9 +30,19 @@ def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
+# Other rows are other draws: a stochastic solver agrees within its gap, not to seven digits.
+WEIGHTS = {
+    f"check_sample_weight_equivalence_on_{storage}_data": "a weight is a repetition in the limit"
+    for storage in ("dense", "sparse")
+}
+
+
 # Pegasos promises no tolerance on the checks' unscaled data, and says so in a warning.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([PegasosClassifier(max_iter=100)])
+@parametrize_with_checks(
+    [PegasosClassifier(max_iter=100), PegasosClassifier(kernel="rbf", max_iter=10)],
+    expected_failed_checks=lambda _: WEIGHTS,
+)
 def test_scikit_learn_check_of_a_stream(estimator, check):
     check(estimator)
 

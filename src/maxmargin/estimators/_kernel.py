@@ -33,7 +33,7 @@ from maxmargin.multiclass import in_threads
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
-from maxmargin.solvers import Monitor, Solver, interruptible
+from maxmargin.solvers import QP, KernelPegasos, Monitor, Solver, interruptible
 from maxmargin.solvers.kernel_samples import KernelSamples
 from maxmargin.solvers.memory import free_memory
 from maxmargin.solvers.smo import SMO
@@ -59,12 +59,11 @@ _NAMES = (
 Task = tuple[NDArray[np.intp], Array, Array]
 
 
-class KernelModel(CertifiedModel):
-    """f(x) = Σ c_j k(x_j, x) + b over the support vectors x_j, with the certificate of the fit."""
+class KernelBase(CertifiedModel):
+    """What has a kernel by name or as an object, and solves problems with it."""
 
-    #: What the parameter may be; a machine without the parameter has the first.
+    #: What `solver` may be; SMO where there is no such parameter.
     _solvers: tuple[str, ...] = ("smo",)
-    solver: Any = "smo"
 
     support_vectors_: Matrix
     n_iter_: Any  # an array; a number where one problem is all there can be
@@ -150,8 +149,25 @@ class KernelModel(CertifiedModel):
         threads = jobs if n_tasks == 1 else 1
         named: dict[str, Callable[[], Solver]] = {
             "smo": lambda: SMO(cache_size=cache, n_threads=threads),
+            "qp": lambda: QP(threads),
+            "pegasos": lambda: KernelPegasos(cache_size=cache, n_threads=threads),
         }
-        return given_solver(self.solver, {name: named[name] for name in self._solvers})
+        return given_solver(
+            getattr(self, "solver", "smo"), {name: named[name] for name in self._solvers}
+        )
+
+    def _values(self, X: Any, coef: Array) -> Array:
+        """Σ c_j k(x_j, x) for every row x of X and every row c of coef."""
+        check_is_fitted(self)
+        X, _ = view_rows(self._check_rows(X, reset=False))
+        if self._fitted_kernel is None:  # X has the kernel values themselves
+            return np.asarray(X[:, self.support_] @ coef.T)
+        jobs = effective_n_jobs(self.n_jobs)
+        return KernelSamples(self._fitted_kernel, self.support_vectors_, jobs).predict(X, coef)
+
+
+class KernelModel(KernelBase):
+    """f(x) = Σ c_j k(x_j, x) + b over the support vectors x_j, with the certificate of the fit."""
 
     def _finish(self, X: Matrix, coef: Array, support: NDArray[np.int32], kernel: Kernel) -> None:
         """Keep what prediction needs; coef has a column for each row of X."""
@@ -162,15 +178,6 @@ class KernelModel(CertifiedModel):
         self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_], dtype=np.int32)
         self.shape_fit_ = (X.shape[0], X.shape[0]) if self._precomputed else X.shape
         self._fitted_kernel = None if self._precomputed else kernel
-
-    def _values(self, X: Any, coef: Array) -> Array:
-        """Σ c_j k(x_j, x) for every row x of X and every row c of coef."""
-        check_is_fitted(self)
-        X, _ = view_rows(self._check_rows(X, reset=False))
-        if self._fitted_kernel is None:  # X has the kernel values themselves
-            return np.asarray(X[:, self.support_] @ coef.T)
-        jobs = effective_n_jobs(self.n_jobs)
-        return KernelSamples(self._fitted_kernel, self.support_vectors_, jobs).predict(X, coef)
 
     def estimate_cost(self, X: Any, y: Any = None, *, max_time: float = 1.0) -> CostEstimate:
         """Estimate time and memory of a fit, and say what would make it cheaper.

@@ -61,7 +61,9 @@ class SVC(ClassifierMixin, KernelModel):
     fit_intercept : bool, default=True
         Whether f has an intercept; it is not penalised.
     solver : str or Solver, default="smo"
-        "smo", or a Solver with settings of its own, `SMO(working_set=128)` for example.
+        "smo"; "qp" for up to 5,000 samples, with the extra `maxmargin[qp]`; "pegasos" for a loose
+        `tol`; or a Solver with settings of its own, `SMO(working_set=128)` for example. All solve
+        the same problem.
     shrinking : bool, default=True
         Accepted for scikit-learn's sake: the working set does what shrinking is for.
     probability : bool, default=False
@@ -73,7 +75,7 @@ class SVC(ClassifierMixin, KernelModel):
     class_weight : dict, "balanced" or None, default=None
         Factors of C by class.
     max_iter : int or None, default=None
-        Most working sets; None or -1: no limit.
+        Most working sets, steps of an interior-point method, or epochs; None or -1: no limit.
     max_time : float or None, default=None
         Most seconds, for all pairs of classes together.
     warm_start : bool, default=False
@@ -86,7 +88,7 @@ class SVC(ClassifierMixin, KernelModel):
     n_jobs : int or None, default=None
         Threads: over the pairs of classes, or for the kernel values of dense data if there is one.
     random_state : int, RandomState or None, default=None
-        Not used by SMO, which is deterministic.
+        Seeds the draws of Pegasos; the others are deterministic.
     verbose : int, default=0
         Whether to report each look at the gap on standard error.
 
@@ -105,6 +107,8 @@ class SVC(ClassifierMixin, KernelModel):
     >>> model.certificate_.relative_gap < 1e-3
     True
     """
+
+    _solvers = ("smo", "qp", "pegasos")
 
     def __init__(
         self,
@@ -278,7 +282,7 @@ class SVR(RegressorMixin, KernelModel):
     Parameters
     ----------
     C, kernel, degree, gamma, coef0, fit_intercept, tol, cache_size, max_iter, max_time
-        As in `SVC`; so are `solver`, `warm_start`, `n_jobs` and `verbose`.
+        As in `SVC`; so are `warm_start`, `n_jobs`, `verbose` and `solver`, without "pegasos".
     epsilon : float, default=0.1
         Errors up to this size cost nothing.
 
@@ -289,6 +293,8 @@ class SVR(RegressorMixin, KernelModel):
     certificate_, solution_, history_
         The proof, the solution, the looks at the gap.
     """
+
+    _solvers = ("smo", "qp")
 
     def __init__(
         self,

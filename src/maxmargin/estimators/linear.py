@@ -30,8 +30,8 @@ _PARAMETERS = """C : float, default=1.0
     lam : float or None, default=None
         If given, C = 1/(n_samples × lam): the λ of Pegasos. Weights count as repetitions.
     solver : str or Solver, default="auto"
-        "auto" (see `maxmargin.solvers.auto`), "newton", "dual_cd", "pegasos", "sgd", or a Solver
-        with settings of its own, `SGD(rule="adam")` for example. All solve the same problem.
+        "auto" (see `maxmargin.solvers.auto`), "newton", "dual_cd", "pegasos", "sgd", "qp", or a
+        Solver with settings of its own, `SGD(rule="adam")` for example. All solve the same problem.
     tol : float, default=1e-3
         Relative duality gap to prove: the objective is within this fraction of the optimum.
     fit_intercept : bool, default=True

@@ -69,6 +69,8 @@ class NuSVC(SVC):
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool = False,
         tol: float = 1e-3,
         cache_size: float | None = None,
         class_weight: dict[Any, float] | str | None = None,
@@ -86,6 +88,8 @@ class NuSVC(SVC):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
         self.tol = tol
         self.cache_size = cache_size
         self.class_weight = class_weight
@@ -164,7 +168,7 @@ class NuSVR(SVR):
         Upper bound on the share of samples outside the tube, lower bound on that of support
         vectors.
     C, kernel, degree, gamma, coef0, tol, cache_size, max_iter, max_time, warm_start
-        As in `SVC`; so are `n_jobs` and `verbose`.
+        As in `SVC`; so are `shrinking`, `n_jobs` and `verbose`.
 
     Attributes
     ----------
@@ -186,6 +190,7 @@ class NuSVR(SVR):
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
+        shrinking: bool = True,
         tol: float = 1e-3,
         cache_size: float | None = None,
         max_iter: int | None = None,
@@ -200,6 +205,7 @@ class NuSVR(SVR):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.shrinking = shrinking
         self.tol = tol
         self.cache_size = cache_size
         self.max_iter = max_iter
@@ -241,7 +247,7 @@ class OneClassSVM(OutlierMixin, KernelModel):
     nu : float, default=0.5
         Upper bound on the share of outliers, lower bound on that of support vectors.
     kernel, degree, gamma, coef0, tol, cache_size, max_iter, max_time, warm_start, n_jobs, verbose
-        As in `SVC`.
+        As in `SVC`; so is `shrinking`.
 
     Attributes
     ----------
@@ -262,6 +268,7 @@ class OneClassSVM(OutlierMixin, KernelModel):
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
+        shrinking: bool = True,
         tol: float = 1e-3,
         nu: float = 0.5,
         cache_size: float | None = None,
@@ -275,6 +282,7 @@ class OneClassSVM(OutlierMixin, KernelModel):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.shrinking = shrinking
         self.tol = tol
         self.nu = nu
         self.cache_size = cache_size

@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.estimators._base import LinearModel
+from maxmargin.estimators._kernel import KernelBase
 from maxmargin.estimators.linear import LinearClassifier
+from maxmargin.kernels import Kernel
 from maxmargin.losses import CLASSIFICATION
 from maxmargin.multiclass import binary_targets
+from maxmargin.objective import Objective
+from maxmargin.problem import Problem
+from maxmargin.solvers import Solver
+from maxmargin.solvers.kernel_pegasos import KernelPegasos, KernelPegasosStream
 from maxmargin.solvers.pegasos import Pegasos, PegasosStream
-from maxmargin.validation import check_choice, check_positive, sample_costs, view_rows
+from maxmargin.validation import (
+    Array,
+    Matrix,
+    check_choice,
+    check_count,
+    check_positive,
+    sample_costs,
+    view_rows,
+)
 
 
-class PegasosClassifier(LinearClassifier, LinearModel):
-    """Linear SVM by Pegasos: stochastic subgradient steps of length 1/(λt).
+class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
+    """SVM by Pegasos: stochastic subgradient steps of length 1/(λt).
 
     `fit` runs epochs until the gap is proven or `max_iter` is reached; `partial_fit` takes one pass
-    over each batch of a stream. The objective is that of `LinearSVC(lam=lam)`, which also takes
-    sample weights and reaches tight tolerances much faster.
+    over each batch of a stream. The objective is that of `LinearSVC(lam=lam)`, which reaches tight
+    tolerances much faster; with a kernel it is that of `SVC(C=1/(n lam))`, with several classes one
+    against the rest.
 
     Parameters
     ----------
@@ -38,6 +59,16 @@ class PegasosClassifier(LinearClassifier, LinearModel):
         Keep w in the ball of radius 1/√λ.
     averaging : {"none", "uniform", "suffix", "weighted"}, default="suffix"
         Which mean of the iterates is the model.
+    kernel : None, str, Kernel or callable, default=None
+        None and "linear" have weights; anything else that `SVC` takes, but for "precomputed", has
+        support vectors, and neither a projection nor a penalised intercept.
+    degree, gamma, coef0
+        Of the kernel, as for `SVC`. Rules such as gamma="scale" look at the samples of `fit`, or at
+        the first batch of a stream.
+    max_support : int or None, default=10_000
+        Most support vectors that a stream with a kernel keeps for each binary problem; then those
+        of the smallest coefficients give way. It needs d numbers for each, and the kernel matrix of
+        one batch, or what of it fits in half of the free memory. None keeps all.
     tol : float, default=1e-2
         Relative duality gap to prove.
     fit_intercept, penalized_intercept, intercept_scaling, max_iter, max_time, warm_start, n_jobs, \
@@ -48,6 +79,9 @@ random_state, verbose
     ----------
     coef_, intercept_, classes_, certificate_, solutions_, history_, support_, n_iter_
         As for `LinearSVC`. A stream is not kept, so after `partial_fit` there is no certificate.
+    support_vectors_, dual_coef_
+        With a kernel, instead of `coef_`: f(x) = Σ dual_coef_ k(support vector, x) + intercept_,
+        with a row of coefficients for each binary problem.
     bound_ : float
         After `fit`: what the theory promises for the expected objective above the optimum, to be
         read beside `certificate_.gap`; infinite where the theorem does not apply.
@@ -64,6 +98,11 @@ random_state, verbose
         batch_size: int = 1,
         projection: bool = False,
         averaging: Literal["none", "uniform", "suffix", "weighted"] = "suffix",
+        kernel: Any = None,
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        max_support: int | None = 10_000,
         tol: float = 1e-2,
         fit_intercept: bool = True,
         penalized_intercept: bool = False,
@@ -81,6 +120,11 @@ random_state, verbose
         self.batch_size = batch_size
         self.projection = projection
         self.averaging = averaging
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.max_support = max_support
         self.tol = tol
         self.fit_intercept = fit_intercept
         self.penalized_intercept = penalized_intercept
@@ -95,7 +139,7 @@ random_state, verbose
     @property
     def solver(self) -> Pegasos:
         """The settings as a Solver."""
-        return Pegasos(
+        return (Pegasos if self._linear else KernelPegasos)(
             check_choice("sampling", self.sampling, ("shuffle", "uniform")),
             self.batch_size,
             self.projection,
@@ -103,17 +147,82 @@ random_state, verbose
         )
 
     @with_callbacks
-    def fit(self, X: Any, y: Any) -> PegasosClassifier:
-        """Fit to the rows of X with labels y."""
-        X, y = self._check_training(X, y)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PegasosClassifier:
+        """Fit to the rows of X with labels y; `sample_weight` multiplies C = 1/(n lam)."""
+        X, y = (self._check_training if self._linear else self._check_rows)(X, y)
         check_classification_targets(y)
-        cost = sample_costs(X, None, self.lam, None)
+        cost = sample_costs(X, None, self.lam, sample_weight)
         self.classes_, targets = binary_targets(y, cost)
         self._streams: list[PegasosStream] = []
-        self._fit_targets(X, targets, [cost] * len(targets), self._loss())
+        if self._linear:
+            self._forget("dual_coef_", "support_vectors_")
+            self._fit_targets(X, targets, [cost] * len(targets), self._loss())
+        else:
+            self._forget("coef_")
+            self._fit_expansions(X, targets, cost)
         self.t_ = max(int(solution.notes["steps"]) for solution in self.solutions_)
         self.bound_ = sum(solution.notes["bound"] for solution in self.solutions_)
         return self
+
+    @property
+    def _linear(self) -> bool:
+        return self.kernel is None or (isinstance(self.kernel, str) and self.kernel == "linear")
+
+    def _fit_expansions(self, X: Matrix, targets: list[Array], cost: Array) -> None:
+        """Solve one problem for each column of targets in the feature space of the kernel."""
+        self._check_kernel()
+        X, kernel = self._posed(X, cost)
+        rows = np.arange(X.shape[0])
+        progress = self._solve(X, kernel, [(rows, y, cost) for y in targets])
+        coef = np.stack([solution.w for solution in self.solutions_])
+        self._fitted_kernel: Kernel | None = kernel
+        self.support_vectors_, self.dual_coef_ = X[self.support_], coef[:, self.support_]
+        self.intercept_ = np.array([solution.b for solution in self.solutions_])
+        self.n_iter_ = max(solution.n_iter for solution in self.solutions_)
+        progress.end()
+        self._warn_if_unproven(X)
+
+    def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
+        return Objective(problem, self._loss(), self._intercept(), kernel=kernel)
+
+    def _kernel_solver(self, n_tasks: int) -> Solver:
+        solver = self.solver
+        assert isinstance(solver, KernelPegasos)
+        return replace(solver, n_threads=effective_n_jobs(self.n_jobs) if n_tasks == 1 else 1)
+
+    def _check_kernel(self) -> None:
+        if self._precomputed:
+            raise ValueError(
+                "kernel='precomputed' has no samples to learn from as they come. Use"
+                " SVC(kernel='precomputed', solver='pegasos')."
+            )
+        if self.fit_intercept and self.penalized_intercept:
+            raise ValueError(
+                "penalized_intercept=True is for linear problems. With a kernel, give"
+                " penalized_intercept=False for a free intercept, or fit_intercept=False."
+            )
+        if self.max_support is not None:
+            check_count("max_support", self.max_support, advice="None keeps all.")
+
+    def _forget(self, *names: str) -> None:
+        for name in names:
+            self.__dict__.pop(name, None)
+
+    @property
+    def support_(self) -> NDArray[np.intp]:
+        """Rows that are support vectors of at least one problem."""
+        check_is_fitted(self, "solutions_")
+        if self._linear:
+            return super().support_
+        return np.flatnonzero(np.any([solution.w for solution in self.solutions_], axis=0))
+
+    def decision_function(self, X: Any) -> Array:
+        """f(x): one column for each class, or one number for two classes."""
+        check_is_fitted(self)
+        if hasattr(self, "coef_"):
+            return super().decision_function(X)
+        values = self._values(X, self.dual_coef_) + self.intercept_
+        return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -127,7 +236,7 @@ random_state, verbose
         check_classification_targets(y)
         weight = sample_costs(X, 1.0, None, sample_weight)
         if first:
-            self._open_streams(X.shape[1], y, classes)
+            self._open_streams(X, y, weight, classes)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
                 f"classes={classes!r} differs from the labels {self.classes_.tolist()} that this"
@@ -144,15 +253,80 @@ random_state, verbose
         for positive, stream in zip(positives, self._streams, strict=True):
             stream.step(X, np.where(y == positive, 1.0, -1.0), weight)
         points = [stream.point() for stream in self._streams]
-        self.coef_ = np.stack([w for w, _ in points])
         self.intercept_ = np.array([b for _, b in points])
+        self._store_streams([w for w, _ in points])
         self.n_iter_ += 1
         self.t_ = self._steps_before + self._streams[0].t
         return self
 
-    def _open_streams(self, n_features: int, y: Any, classes: Any) -> None:
+    def _store_streams(self, weights: list[Array]) -> None:
+        """Keep what prediction needs; each stream with a kernel has support vectors of its own."""
+        supports: list[Any] = [
+            stream.support for stream in self._streams if isinstance(stream, KernelPegasosStream)
+        ]
+        if not supports:
+            self.coef_ = np.stack(weights)
+            return
+        stack = sparse.vstack if any(map(sparse.issparse, supports)) else np.concatenate
+        self.support_vectors_ = view_rows(stack(supports))[0]
+        self.dual_coef_ = np.asarray(sparse.block_diag([w[np.newaxis] for w in weights]).toarray())
+
+    def _open_streams(self, X: Matrix, y: Any, weight: Array, classes: Any) -> None:
         """One stream for each binary problem, at 0 or where `fit` ended."""
         fitted = getattr(self, "solutions_", ())
+        if fitted and hasattr(self, "coef_") != self._linear:
+            raise ValueError(
+                f"kernel={self.kernel!r} is not what fit was called with. Clone the estimator to"
+                " start anew."
+            )
+        self.classes_ = self._stream_classes(y, classes, fitted=bool(fitted))
+        seeds = check_random_state(self.random_state).randint(
+            2**31, size=1 if len(self.classes_) == 2 else len(self.classes_)
+        )
+        options = [
+            {"loss": self._loss(), "intercept": self._intercept(), "seed": int(seed)}
+            for seed in seeds
+        ]
+        opened = self._linear_streams if self._linear else self._kernel_streams
+        self._streams = opened(X, weight, options, fitted)
+        self._steps_before = self.t_ if fitted else 0
+        self.n_iter_ = self.n_iter_ if fitted else 0
+        self._forget("solutions_", "bound_")
+
+    def _linear_streams(
+        self, X: Matrix, weight: Array, options: list[dict[str, Any]], fitted: Sequence[Any]
+    ) -> list[PegasosStream]:
+        del weight
+        scaling = self.intercept_scaling
+        streams = [
+            PegasosStream(X.shape[1], self._lam(), self.solver, intercept_scaling=scaling, **option)
+            for option in options
+        ]
+        for stream, solution in zip(streams, fitted, strict=False):
+            stream.resume(solution.w, solution.b, int(solution.notes["steps"]))
+        return streams
+
+    def _kernel_streams(
+        self, X: Matrix, weight: Array, options: list[dict[str, Any]], fitted: Sequence[Any]
+    ) -> list[PegasosStream]:
+        self._check_kernel()
+        if not fitted:
+            self._fitted_kernel = self._kernel(X, weight / weight.max())
+        kernel, solver = self._fitted_kernel, self.solver
+        assert kernel is not None
+        assert isinstance(solver, KernelPegasos)
+        streams: list[PegasosStream] = []
+        for row, option in enumerate(options):
+            stream = KernelPegasosStream(kernel, self._lam(), solver, self.max_support, **option)
+            if fitted:
+                used = np.flatnonzero(self.dual_coef_[row])
+                support, coef = self.support_vectors_[used], self.dual_coef_[row, used]
+                stream.resume_at(support, coef, fitted[row].b, int(fitted[row].notes["steps"]))
+            streams.append(stream)
+        return streams
+
+    def _stream_classes(self, y: Any, classes: Any, *, fitted: bool) -> NDArray[Any]:
+        """Return the labels that the stream will bring."""
         if fitted and classes is None:
             classes = self.classes_
         if classes is None:
@@ -168,29 +342,10 @@ random_state, verbose
                 f"classes={classes.tolist()} differs from the labels {self.classes_.tolist()} that"
                 " fit saw. Clone the estimator to start anew."
             )
-        self.classes_ = classes
-        lam = check_positive("lam", self.lam, advice="C = 1/(n_samples * lam).")
-        seeds = check_random_state(self.random_state).randint(
-            2**31, size=1 if len(classes) == 2 else len(classes)
-        )
-        self._streams = [
-            PegasosStream(
-                n_features,
-                lam,
-                self.solver,
-                self._loss(),
-                self._intercept(),
-                intercept_scaling=self.intercept_scaling,
-                seed=int(seed),
-            )
-            for seed in seeds
-        ]
-        for stream, solution in zip(self._streams, fitted, strict=False):
-            stream.resume(solution.w, solution.b, int(solution.notes["steps"]))
-        self._steps_before = self.t_ if fitted else 0
-        self.n_iter_ = self.n_iter_ if fitted else 0
-        for stale in ("solutions_", "bound_"):
-            self.__dict__.pop(stale, None)
+        return np.asarray(classes)
+
+    def _lam(self) -> float:
+        return check_positive("lam", self.lam, advice="C = 1/(n_samples * lam).")
 
     def _loss(self) -> Any:
         return CLASSIFICATION[check_choice("loss", self.loss, ("hinge", "squared_hinge"))]

@@ -5,21 +5,25 @@ from __future__ import annotations
 from maxmargin.solvers.auto import choose
 from maxmargin.solvers.base import Monitor, Solver, Start, Stopping, interruptible
 from maxmargin.solvers.dual_cd import DualCD
+from maxmargin.solvers.kernel_pegasos import KernelPegasos
 from maxmargin.solvers.newton import Newton
 from maxmargin.solvers.pegasos import Pegasos
+from maxmargin.solvers.qp import QP
 from maxmargin.solvers.sgd import SGD
 from maxmargin.solvers.smo import SMO
 
 #: The solvers by name, with their default settings.
 SOLVERS: dict[str, type[Solver]] = {
-    solver.name: solver for solver in (DualCD, Newton, Pegasos, SGD)
+    solver.name: solver for solver in (DualCD, Newton, Pegasos, SGD, QP)
 }
 
 __all__ = [
+    "QP",
     "SGD",
     "SMO",
     "SOLVERS",
     "DualCD",
+    "KernelPegasos",
     "Monitor",
     "Newton",
     "Pegasos",

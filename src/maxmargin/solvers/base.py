@@ -18,7 +18,6 @@ import maxmargin._core as _core
 from maxmargin.certificate import Certificate, Status, certify_expansion, certify_pair, relative
 from maxmargin.losses import Loss
 from maxmargin.objective import Intercept, Objective
-from maxmargin.problem import Problem
 from maxmargin.solution import Record, Solution
 from maxmargin.validation import Array
 
@@ -42,6 +41,13 @@ class Start:
     seed: int = 0
     beta: Array | None = None
     b: float = 0.0
+
+
+class Expansion(NamedTuple):
+    """Coefficients c of f = Σ c_j k(x_j, ·), and its values Kc at the samples."""
+
+    coef: Array
+    values: Array
 
 
 #: Told of each look with the best weights so far; answers True to stop.
@@ -127,6 +133,7 @@ class Monitor:
         self._next_look = 16.0
         self._primal = (np.inf, np.zeros(0), 0.0)
         self._dual = (-np.inf, np.zeros(0))
+        self._values: tuple[Array | None, Array | None] = (None, None)  # of both, with a kernel
         self._best: Certificate | None = None  # of that pair, where it is known
         self._loss, self._notes = objective.loss, dict[str, float]()
         self._n_iter = 0
@@ -224,6 +231,18 @@ class Monitor:
         self._dual = (point.certificate.dual, point.beta)
         self._best, self._loss, self._notes = point.certificate, point.loss, point.notes
 
+    def judge_apart(self, w: Expansion, b: float, beta: Expansion, n_iter: int) -> Status:
+        """Do the same for a kernel machine whose primal point need not be its dual point.
+
+        The dual point must be feasible. An intercept is found anew where the loss allows.
+        """
+        objective = self.objective
+        if objective.intercept is Intercept.FREE and objective.loss.bounded:
+            b = objective.best_intercept(w.values)
+        certificate = certify_expansion(objective, w.coef, b, beta.coef, w.values, beta.values)
+        self._keep(certificate, (w.coef, b), beta.coef, (w.values, beta.values))
+        return self._decide(n_iter)
+
     def judge(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:
         """Certify the point, remember what is best of it, and decide."""
         objective, z = self.objective, None
@@ -232,15 +251,28 @@ class Monitor:
             z = objective.problem.predict(w, 0.0)
             b = objective.best_intercept(z)
         certificate = certify_pair(objective, w, b, beta, z)
+        self._keep(certificate, (w.copy(), b), beta)
+        return self._decide(n_iter)
+
+    def _keep(
+        self,
+        certificate: Certificate,
+        point: tuple[Array, float],
+        beta: Array,
+        values: tuple[Array | None, Array | None] = (None, None),
+    ) -> None:
+        """Remember what is best of the pair."""
         # Without a regulariser the loss favours a short w: the latest point is the one to have.
-        better_primal = certificate.primal <= self._primal[0] or not objective.loss.regularized
+        regularized = self.objective.loss.regularized
+        better_primal = certificate.primal <= self._primal[0] or not regularized
         better_dual = certificate.dual >= self._dual[0]
         if better_primal:
-            self._primal = (certificate.primal, w.copy(), b)
+            self._primal = (certificate.primal, *point)
+            self._values = values[0], self._values[1]
         if better_dual:
             self._dual = (certificate.dual, beta)
+            self._values = self._values[0], values[1]
         self._best = certificate if better_primal and better_dual else None
-        return self._decide(n_iter)
 
     def _decide(self, n_iter: int) -> Status:
         self._n_iter, self._next_look = n_iter, 1.5 * n_iter + 8
@@ -261,7 +293,10 @@ class Monitor:
         return relative(gap, self._dual[0], self.objective.negligible)
 
     def _certify_best(self) -> Certificate:
-        return certify_pair(self.objective, self._primal[1], self._primal[2], self._dual[1])
+        pair = self._primal[1], self._primal[2], self._dual[1]
+        if self.objective.kernel is None:
+            return certify_pair(self.objective, *pair)
+        return certify_expansion(self.objective, *pair, *self._values)
 
     def finish(self, solver: str, status: Status, **notes: float) -> Solution:
         """Return the best point seen, certified as a pair."""
@@ -293,21 +328,41 @@ def bias_of(objective: Objective, reach: float) -> _core.Bias:
         return _core.Bias(0.0, 0.0)
     if objective.intercept is Intercept.PENALIZED:
         return _core.Bias(objective.intercept_scaling, 0.0)
-    problem = objective.problem
-    crossing = math.sqrt(objective.unit / float(problem.cost.sum()))
-    return _core.Bias(reach * max(typical_norm(problem), crossing), 0.0)
+    crossing = math.sqrt(objective.unit / float(objective.problem.cost.sum()))
+    return _core.Bias(reach * max(typical_norm(objective), crossing), 0.0)
 
 
-def typical_norm(problem: Problem) -> float:
+def typical_norm(objective: Objective) -> float:
     """Root mean square ‖x_i‖, weighted by cost, so that a weight counts like a repetition."""
-    return math.sqrt(np.average(problem.squared_norms, weights=problem.cost))
+    return math.sqrt(np.average(objective.diagonal, weights=objective.problem.cost))
 
 
 def require(objective: Objective, solver: str, *, regularized: bool) -> None:
     """Say which objective a linear solver cannot take."""
     if objective.kernel is not None:
         raise ValueError(f"solver={solver!r} is for linear problems. Use solver='smo'.")
-    if regularized and not objective.loss.regularized:
+    if regularized:
+        require_regularized(objective, solver)
+
+
+def require_intercept(objective: Objective, solver: str) -> None:
+    """Refuse what no kernel machine has."""
+    if objective.intercept is Intercept.PENALIZED:
+        raise ValueError(f"solver={solver!r} has a free intercept or none, not a penalised one.")
+
+
+def require_plain(objective: Objective, solver: str) -> None:
+    """Refuse the kernel machines that only SMO solves."""
+    if objective.mass is not None or objective.hard:
+        raise ValueError(
+            f"solver={solver!r} is not for a nu-problem or a hard margin. Use solver='smo'."
+        )
+    require_intercept(objective, solver)
+
+
+def require_regularized(objective: Objective, solver: str) -> None:
+    """Refuse the perceptron, which has no ½‖w‖² and so no dual."""
+    if not objective.loss.regularized:
         raise ValueError(
             f"solver={solver!r} needs a regularised objective, and loss="
             f"{objective.loss.name!r} has none. Use solver='sgd', or loss='hinge'."

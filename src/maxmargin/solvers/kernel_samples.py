@@ -57,7 +57,9 @@ class KernelSamples:
 
         In float64 where that is not felt, else in float32 tiles, with X stored as the samples are.
         """
-        values = np.empty((X.shape[0], len(coef)))
+        values = np.zeros((X.shape[0], len(coef)))
+        if self.X.shape[0] == 0:
+            return values
         if self.formula is None or X.shape[0] * self.X.shape[0] <= EXACT_VALUES:
             for rows in _slices(X.shape[0], self.X.shape[0]):
                 values[rows] = self.kernel(X[rows], self.X) @ coef.T

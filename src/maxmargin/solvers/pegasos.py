@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from maxmargin.solvers.stochastic import (
     check_flag,
     curvature,
     diverged,
-    start_point,
     stochastic_bias,
 )
 from maxmargin.validation import Array, Matrix, check_choice, check_count
@@ -63,10 +63,15 @@ class Pegasos:
         """Descend; a given start counts as one epoch already made."""
         require(objective, self.name, regularized=True)
         uniform = self.sampling == "uniform"
-        descent = Descent(objective, self.batch_size, start.seed, uniform=uniform)
-        iterate, offset = Iterate(objective.problem.n_features), curvature(objective)
+        return self._run(
+            Descent(objective, self.batch_size, start.seed, uniform=uniform), monitor, start
+        )
+
+    def _run(self, descent: Descent, monitor: Monitor, start: Start) -> Solution:
+        objective = descent.objective
+        iterate, offset = Iterate(descent.dimension), curvature(objective)
         bias = stochastic_bias(objective)
-        iterate.set(*start_point(objective, start))
+        iterate.set(*descent.start_point(start))
         if start.beta is not None:
             offset += descent.sampler.n_batches
             bias.anchor = start.b if objective.intercept is Intercept.FREE else 0.0
@@ -104,7 +109,7 @@ class Pegasos:
             "suffix": (2.0 - 2.5 * math.log1p(-recent)) / recent if 0 < recent < 1 else 0.5 * log,
         }[self.averaging]
         problem, bias = objective.problem, bias_of(objective, reach=0.0)
-        norms = np.sqrt(problem.squared_norms + bias.feature**2)
+        norms = np.sqrt(objective.diagonal + bias.feature**2)
         # S G = 2 max n C_i ‖x_i‖ with S = 1/λ = Σ C_i, which also turns P/S into P.
         longest = 2.0 * problem.n_samples * float((problem.cost * norms).max())
         return factor * longest**2 / steps
@@ -201,9 +206,16 @@ class PegasosStream:
 
     def objective(self, X: Matrix, y: Array, weight: Array | None = None) -> Objective:
         """Return the objective of one batch: C_i = weight / (λ n)."""
+        problem = Problem(X, y, self._cost(X, weight))
+        return Objective(problem, self.loss, self.intercept, self.intercept_scaling)
+
+    def _cost(self, X: Matrix, weight: Array | None) -> Array:
         n = X.shape[0]
-        cost = np.full(n, 1.0 / (self.lam * n)) if weight is None else weight / (self.lam * n)
-        return Objective(Problem(X, y, cost), self.loss, self.intercept, self.intercept_scaling)
+        return np.full(n, 1.0 / (self.lam * n)) if weight is None else weight / (self.lam * n)
+
+    def _rows(self, objective: Objective) -> Any:
+        """Return the rows that the steps run over."""
+        return objective.problem.rows
 
     def step(self, X: Matrix, y: Array, weight: Array | None = None) -> None:
         """One pass over a batch; X, y and the weights as for a Problem."""
@@ -217,9 +229,10 @@ class PegasosStream:
         method = PegasosMethod(self.settings, objective, self.iterate, bias, self.offset)
         window = _core.Window(np.zeros((0, 2)), self.horizon)
         random = _core.Random(batch_seed(self.seed, self.n_batches))
+        rows = self._rows(objective)
         while sampler.epochs == 0:
             _core.descend(
-                objective.problem.rows, objective.terms, method.core, sampler, window, random,
+                rows, objective.terms, method.core, sampler, window, random,
                 1, False, SECONDS_PER_CALL,
             )  # fmt: skip
         self.n_batches += 1

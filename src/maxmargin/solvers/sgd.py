@@ -29,7 +29,6 @@ from maxmargin.solvers.stochastic import (
     check_flag,
     curvature,
     diverged,
-    start_point,
     stochastic_bias,
 )
 from maxmargin.validation import Array, check_choice, check_count
@@ -86,7 +85,7 @@ class SGD:
         schedule = self.steps(objective, monitor, start.seed)
         descent, method = self._descent(objective, start.seed), self._method(objective, schedule)
         if start.beta is not None:
-            w, b = start_point(objective, start)
+            w, b = descent.start_point(start)
             method.set(w, b, anchor=b if objective.intercept is Intercept.FREE else 0.0)
         status = descent.run(method, monitor, start)
         notes = {"steps": method.steps, "mistakes": descent.window.mistakes}
@@ -114,7 +113,7 @@ class SGD:
 
         if self._adaptive:
             return replace(schedule, step0=_lowest(cost, 0.05))
-        square = typical_norm(objective.problem) ** 2 + stochastic_bias(objective).feature ** 2
+        square = typical_norm(objective) ** 2 + stochastic_bias(objective).feature ** 2
         step0 = _lowest(cost, 1.0 / square if square > 0.0 else 1.0)
         if (steepest := curvature(objective)) > 0.0:  # the sample may have missed the longest rows
             step0 = min(step0, float(objective.problem.cost.sum()) / steepest)

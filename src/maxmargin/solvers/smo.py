@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import linalg
 
 import maxmargin._core as _core
 from maxmargin.certificate import Status
-from maxmargin.objective import Intercept, Objective
+from maxmargin.objective import Objective
 from maxmargin.solution import Solution
-from maxmargin.solvers.base import Monitor, Start
+from maxmargin.solvers.base import Monitor, Start, require_intercept
+from maxmargin.solvers.dual_form import DualForm, moved, polished
 from maxmargin.solvers.kernel_samples import EXACT_VALUES, KernelSamples
 from maxmargin.solvers.memory import free_memory
 from maxmargin.validation import Array, check_count, check_positive
@@ -30,9 +28,6 @@ _PATIENCE = 30
 
 #: Kernel values beyond it leave the range of float32 in sums and products.
 _LARGEST = 1e30
-
-#: Free support vectors for which a linear system costs next to nothing.
-_FEW_FREE = 300
 
 #: Values of a caller's kernel between two looks at the clock and at Ctrl-C.
 _VALUES_PER_POLL = 2**16
@@ -89,7 +84,7 @@ class SMO:
             ) from error
 
     def _solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
-        problem, n, form = objective.problem, objective.problem.n_samples, _Form.of(objective)
+        problem, n, form = objective.problem, objective.problem.n_samples, DualForm.of(objective)
         K = form.doubly(_whole(objective)) if self._is_small(objective, form) else None
         rows = KernelSamples(objective.kernel, problem.X, self.n_threads).rows()
         smo = _core.Smo(
@@ -101,7 +96,7 @@ class SMO:
             form.epsilon,
             form.balanced,
             self.working_set,
-            self._capacity(len(form.target)),
+            row_capacity(len(form.target), self.cache_size, self.working_set),
             K,
         )
         begin = form.begin if start.beta is None else form.unfold(objective, start.beta)
@@ -130,7 +125,8 @@ class SMO:
                 z = target - (fresh if len(fresh) else smo.residual)[:n]
             status = monitor.judge_expansion(beta, z, smo.outer_steps)
             if status is Status.OPTIMAL and exact:
-                _polish(objective, form, monitor, beta, z)
+                for better in polished(objective, beta, z):
+                    monitor.improve_expansion(better, z + objective.kernel_values(better - beta))
             if status is not Status.RUNNING:
                 break
             if satisfied:
@@ -142,106 +138,17 @@ class SMO:
                     status = Status.STALLED
                     break
             if exact:
-                moved = _moved(objective, form, variables, z)
-                z = z + objective.kernel_values(form.fold(moved) - beta)
-                variables = moved
+                variables = moved(objective, form, variables, z)
+                z = z + objective.kernel_values(form.fold(variables) - beta)
             smo.go_on(variables, form.target - np.tile(z, len(form.target) // n))
             steps = monitor.iterations_left(smo.outer_steps, most)
         return monitor.finish(
             self.name, status, violation=smo.violation, steps=smo.steps, rows=smo.rows_computed
         )
 
-    def _is_small(self, objective: Objective, form: _Form) -> bool:
+    def _is_small(self, objective: Objective, form: DualForm) -> bool:
         assert objective.kernel is not None
         return len(form.target) <= self.small and objective.kernel.mercer is not None
-
-    def _capacity(self, n: int) -> int:
-        """Rows that the cache may hold: at least a working set."""
-        given = self.cache_size
-        if given is None and 4 * n**2 <= _SMALL:
-            return n
-        size = 1e6 * given if given is not None else 0.5 * free_memory()
-        return int(min(n, max(self.working_set, size // (4 * n))))
-
-
-@dataclass(frozen=True, eq=False)
-class _Form:
-    """A kernel objective as the core has it: target, box, and sums kept per group.
-
-    A margin ρ that is a variable keeps the sum of each label's β as it is at the start, and makes
-    the target 0: what is left is −½β'Kβ. A hard margin is the same problem with mass 2, the
-    nearest points of the two convex hulls. A tube that is a variable splits β in its positive and
-    its negative part, each a group; every sample is there twice.
-    """
-
-    target: Array
-    lower: Array
-    upper: Array
-    group: NDArray[np.uint8]
-    begin: Array
-    epsilon: float = 0.0
-    balanced: bool = True
-    doubled: bool = False
-    negligible: float = 0.0
-
-    @classmethod
-    def of(cls, objective: Objective) -> _Form:
-        y, cost, box = objective.problem.y, objective.problem.cost, objective.box
-        if objective.hard or (objective.mass is not None and objective.loss.one_sided):
-            group = (y < 0.0).astype(np.uint8)
-            most = (cost > 0.0).astype(float) if objective.hard else cost
-            mass = 2.0 if objective.hard or objective.mass is None else objective.mass
-            begin = np.zeros_like(y)
-            for side in range(n_groups := 1 + int(group.max())):
-                begin[group == side] = _poured(most[group == side], mass / n_groups)
-            upper, lower = np.where(y > 0.0, most, 0.0), np.where(y < 0.0, -most, 0.0)
-            negligible = 1.0 / objective.hopeless if objective.hard else objective.negligible
-            return cls(np.zeros_like(y), lower, upper, group, y * begin, negligible=negligible)
-        if objective.mass is not None:
-            half = _poured(cost, 0.5 * objective.mass)
-            zeros, ones = np.zeros_like(y), np.ones(len(y), dtype=np.uint8)
-            return cls(
-                np.tile(y, 2),
-                np.append(zeros, -cost),
-                np.append(cost, zeros),
-                np.append(0 * ones, ones),
-                np.append(half, -half),
-                doubled=True,
-            )
-        return cls(
-            objective.loss.target_scale * y,
-            box.lower,
-            box.upper,
-            np.zeros(len(y), dtype=np.uint8),
-            np.zeros_like(y),
-            objective.loss.epsilon,
-            objective.intercept is Intercept.FREE,
-        )
-
-    def doubly(self, K: Array) -> Array:
-        """Return the matrix of the variables from that of the samples."""
-        return np.tile(K, (2, 2)) if self.doubled else K
-
-    def fold(self, variables: Array) -> Array:
-        """Return β."""
-        if not self.doubled:
-            return variables
-        half = len(variables) // 2
-        return variables[:half] + variables[half:]
-
-    def unfold(self, objective: Objective, beta: Array) -> Array:
-        """Return the variables of a β that is made feasible; `begin` if that is of no use."""
-        beta = objective.feasible(beta)
-        if objective.hard:
-            positive = float(beta.sum(where=beta > 0.0))
-            return beta / positive if positive > 0.0 else self.begin
-        if not self.doubled:
-            return beta
-        up, down = np.maximum(beta, 0.0), np.minimum(beta, 0.0)
-        lacking = 0.5 * (objective.mass or 0.0) - float(up.sum())
-        room = np.minimum(self.upper[: len(beta)] - up, down - self.lower[len(beta) :])
-        both = _poured(room, min(lacking, float(room.sum())))
-        return np.append(up + both, down - both)
 
 
 def _whole(objective: Objective) -> Array:
@@ -249,12 +156,6 @@ def _whole(objective: Objective) -> Array:
     assert objective.kernel is not None
     K = objective.kernel(objective.problem.X, objective.problem.X)
     return np.ascontiguousarray(0.5 * (K + K.T))
-
-
-def _poured(most: Array, mass: float) -> Array:
-    """Fill one entry after the other until the mass is spent."""
-    before = np.cumsum(most) - most
-    return np.clip(mass - before, 0.0, most)
 
 
 def _exact_values(objective: Objective, beta: Array, monitor: Monitor) -> Array | None:
@@ -270,73 +171,12 @@ def _exact_values(objective: Objective, beta: Array, monitor: Monitor) -> Array 
     return values
 
 
-def _polish(objective: Objective, form: _Form, monitor: Monitor, beta: Array, z: Array) -> None:
-    """Solve for the free variables exactly, where there are few: KKT conditions as equations.
-
-    With the pieces of all samples as SMO left them, the change δ of the free variables and the
-    thresholds t of their groups satisfy K_FF δ + t = target_F ∓ ε − z_F and Σ δ = 0 in each group.
-    If β + δ stays in the box, it is the optimum itself.
-    """
-    box, edge, n = objective.box, objective.edge(beta), objective.problem.n_samples
-    group: NDArray[Any] = form.group[:n]
-    tries = [(edge, group)]
-    if form.doubled:  # the tube may be 0: then there is one threshold, and 0 is a value like others
-        tries = [(edge, beta < 0.0), ((beta > box.lower) & (beta < box.upper), group)]
-    for free, group in tries:
-        at = np.flatnonzero(free)
-        if not 0 < len(at) <= _FEW_FREE:
-            continue
-        after = beta[at] + _change(objective, form, at, group[at], (beta, z))
-        inside = (after > box.lower[at]) & (after < box.upper[at])
-        same = np.sign(after) == np.sign(beta[at]) if free is edge else True
-        if (inside & same).all():
-            polished = beta.copy()
-            polished[at] = after
-            monitor.improve_expansion(polished, z + objective.kernel_values(polished - beta))
-
-
-def _moved(objective: Objective, form: _Form, variables: Array, z: Array) -> Array:
-    """Return the variables after the same change, as far as it goes inside the box.
-
-    Where K is nearly singular, pairs crawl along the directions that such a step takes at once.
-    """
-    beta = form.fold(variables)
-    free = np.flatnonzero(objective.edge(beta))
-    if not 0 < len(free) <= _FEW_FREE:
-        return variables
-    negative, place = beta[free] < 0.0, free
-    if form.doubled:
-        place = free + len(beta) * negative
-    change = _change(objective, form, free, form.group[place], (beta, z))
-    at, most = variables[place], np.where(negative, 0.0, form.upper[place])
-    least = np.where(negative, form.lower[place], 0.0)
-    room = np.where(change > 0.0, most - at, at - least)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        step = min(1.0, float(np.nanmin(room / np.abs(change))))
-    moved = variables.copy()
-    moved[place] = np.clip(at + step * change, least, most)
-    return moved
-
-
-def _change(
-    objective: Objective,
-    form: _Form,
-    free: NDArray[Any],
-    group: NDArray[Any],
-    point: tuple[Array, Array],
-) -> Array:
-    """Return δ of the equations at (β, z)."""
-    assert objective.kernel is not None
-    X, size, (beta, z) = objective.problem.X[free], len(free), point
-    thresholds = np.zeros((size, 0))
-    if form.balanced:
-        thresholds = (group[:, np.newaxis] == np.unique(group)).astype(float)
-    system = np.zeros((size + thresholds.shape[1],) * 2)
-    system[:size, :size] = objective.kernel(X, X)
-    system[:size, size:], system[size:, :size] = thresholds, thresholds.T
-    target = form.target[free] - form.epsilon * np.sign(beta[free])
-    right = np.append(target - z[free], np.zeros(thresholds.shape[1]))
-    return np.asarray(linalg.lstsq(system, right, cond=1e-13, lapack_driver="gelsy")[0][:size])
+def row_capacity(n: int, cache_size: float | None, least: int) -> int:
+    """Kernel rows that so many megabytes hold; of half the free memory if there is no limit."""
+    if cache_size is None and 4 * n**2 <= _SMALL:
+        return n
+    size = 1e6 * cache_size if cache_size is not None else 0.5 * free_memory()
+    return int(min(n, max(least, size // (4 * n))))
 
 
 def _require(objective: Objective) -> None:
@@ -347,13 +187,22 @@ def _require(objective: Objective) -> None:
             f"solver='smo' is for the hinge and epsilon-insensitive losses, not for"
             f" {objective.loss.name!r}."
         )
-    diagonal = objective.diagonal
-    if objective.kernel.mercer is not False and not (diagonal >= 0.0).all():
+    if objective.kernel.mercer is not False:
+        refuse_negative(objective.diagonal)
+    refuse_huge(objective.diagonal)
+    require_intercept(objective, "smo")
+
+
+def refuse_negative(diagonal: Array) -> None:
+    """Refuse k(x, x) < 0."""
+    if not (diagonal >= 0.0).all():
         raise ValueError("The kernel is negative on its diagonal, k(x, x) < 0: it is no kernel.")
+
+
+def refuse_huge(diagonal: Array) -> None:
+    """Refuse values that overflow in the float32 of the kernel rows."""
     if not (np.abs(diagonal) < _LARGEST).all():
         raise ValueError(
             f"Kernel values reach {diagonal.max():.1e}, beyond what float32 can work with. Scale X"
             " (sklearn.preprocessing.StandardScaler), or lower gamma or degree."
         )
-    if objective.intercept is Intercept.PENALIZED:
-        raise ValueError("solver='smo' has a free intercept or none, not a penalised one.")

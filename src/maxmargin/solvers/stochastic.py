@@ -77,6 +77,7 @@ class Descent:
     ) -> None:
         n = objective.problem.n_samples
         self.objective = objective
+        self.rows, self.dimension = objective.problem.rows, objective.problem.n_features
         self.random = _core.Random(seed)
         self.order = np.arange(n, dtype=np.int32)
         self.sampler = _core.Sampler(self.order, batch_size, uniform)
@@ -98,7 +99,7 @@ class Descent:
         status, until_clean = Status.RUNNING, not objective.loss.regularized
         while status is Status.RUNNING and sampler.epochs < epoch:
             _core.descend(
-                objective.problem.rows, objective.terms, method.core, sampler, self.window,
+                self.rows, objective.terms, method.core, sampler, self.window,
                 self.random, monitor.iterations_left(sampler.epochs, epoch - sampler.epochs),
                 until_clean, monitor.seconds_left,
             )  # fmt: skip
@@ -111,18 +112,35 @@ class Descent:
         """Descend until the monitor is content."""
         objective, looks, status = self.objective, _looks(), Status.RUNNING
         if objective.loss.regularized:  # w = 0 costs a perceptron nothing, and is no answer
-            w, b = start_point(objective, start)
+            w, b = self.start_point(start)
             beta = self.beta() if start.beta is None else start.beta
-            status = monitor.judge(w, b, beta, 0)
+            status = self.judge(monitor, w, b, beta)
         while status is Status.RUNNING:
             self.descend(method, monitor, next(looks))
             w, b = method.point()
             if diverged(w, b):
                 return Status.DIVERGED
-            status = monitor.judge(w, b, self.beta(), self.sampler.epochs)
+            status = self.judge(monitor, w, b, self.beta())
             if objective.intercept is Intercept.FREE:
                 method.follow(b)
         return status
+
+    def judge(self, monitor: Monitor, w: Array, b: float, beta: Array) -> Status:
+        """Show the monitor a point."""
+        return monitor.judge(w, b, beta, self.sampler.epochs)
+
+    def start_point(self, start: Start) -> tuple[Array, float]:
+        """(w, b) of the given dual point; if there is none, w = 0 and the best constant."""
+        objective = self.objective
+        if start.beta is None:
+            return np.zeros(self.dimension), stochastic_bias(objective).anchor
+        beta = objective.feasible(start.beta)
+        b = start.b if objective.intercept is Intercept.FREE else objective.intercept_of(beta)
+        return self.combine(beta), b
+
+    def combine(self, beta: Array) -> Array:
+        """Return w = Σ β_i x_i."""
+        return self.objective.problem.combine(beta)
 
 
 def _looks() -> Iterator[int]:
@@ -170,13 +188,5 @@ def curvature(objective: Objective) -> float:
     if objective.loss.bounded:
         return 0.0
     problem, bias = objective.problem, stochastic_bias(objective)
-    squares = problem.squared_norms + bias.feature**2
+    squares = objective.diagonal + bias.feature**2
     return 2.0 * problem.n_samples * float((problem.cost * squares).max())
-
-
-def start_point(objective: Objective, start: Start) -> tuple[Array, float]:
-    """(w, b) of the given dual point; if there is none, w = 0 and the best constant."""
-    if start.beta is None:
-        return np.zeros(objective.problem.n_features), stochastic_bias(objective).anchor
-    w, b = objective.weights_of(objective.feasible(start.beta))
-    return w, start.b if objective.intercept is Intercept.FREE else b

@@ -1,0 +1,246 @@
+"""The dual as a quadratic program, for the interior-point solver Clarabel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from maxmargin.certificate import Status
+from maxmargin.objective import Intercept, Objective
+from maxmargin.solution import Solution
+from maxmargin.solvers.base import (
+    Expansion,
+    Monitor,
+    Start,
+    require_plain,
+    require_regularized,
+)
+from maxmargin.solvers.dual_form import polished
+from maxmargin.validation import Array, Matrix, check_count
+
+#: Beyond it the factors of an n × n system take minutes and gigabytes.
+MAX_SAMPLES = 5000
+
+#: Most interior-point steps a solve; it takes 10 to 30.
+_MAX_STEPS = 200
+
+#: Relative accuracy below which double precision has no more to give.
+_FINEST = 1e-13
+
+
+@dataclass(frozen=True)
+class QP:
+    """An interior-point method (Goulart and Chen, 2024) that solves the dual to high accuracy.
+
+    For small problems, and as a judge of the other solvers: it shares no step with them but the
+    last digits of a kernel machine (`dual_form.polished`). A kernel machine costs O(n³) a step, a
+    linear one O(n d²). It needs the extra `maxmargin[qp]`.
+
+    Parameters
+    ----------
+    n_threads : int
+        Threads of the factorisation.
+    """
+
+    n_threads: int = 1
+
+    name = "qp"
+
+    def __post_init__(self) -> None:
+        check_count("n_threads", self.n_threads, advice="1 opens no thread.")
+
+    def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
+        """Ask for a tenth of the tolerance, and for more where that does not prove it."""
+        del start  # an interior point cannot begin at the boundary, where solutions lie
+        clarabel = _clarabel()
+        _require(objective)
+        program = _Program(clarabel, objective, self.n_threads)
+        accuracy, steps, gap, status = 0.1 * monitor.tol, 0, np.inf, Status.RUNNING
+        while status is Status.RUNNING:
+            accuracy = max(_FINEST, accuracy)
+            allowed = monitor.iterations_left(steps, _MAX_STEPS)
+            answer = program.solve(accuracy, allowed, monitor.stopped)
+            steps += answer.steps
+            if objective.kernel is None:
+                status = monitor.judge(answer.w, answer.b, answer.beta, steps)
+            else:
+                point = _expansion(objective, answer.beta)
+                status = monitor.judge_apart(point, answer.b, point, steps)
+            last, gap = gap, monitor.history[-1].gap
+            if status is Status.RUNNING and accuracy == _FINEST and gap > 0.5 * last:
+                status = Status.STALLED
+            program.measure(float(np.abs(answer.beta).max()), monitor.history[-1].primal)
+            accuracy *= 1e-2
+        return monitor.finish(self.name, status)
+
+
+class _Answer(NamedTuple):
+    steps: int
+    w: Array
+    b: float
+    beta: Array
+
+
+class _Program:
+    """min ½ x'Px + q'x with Ax + slack = right, slack = 0 or ≥ 0, for x = (β, w, |β|).
+
+    β is that of the samples with C_i > 0. A linear machine has w = Σ β_i x_i as variables, so that
+    the system stays sparse; a tube has bounds of |β| as variables. β and the objective are measured
+    in units of about their size, as the tolerances of Clarabel are absolute near 0.
+    """
+
+    def __init__(self, clarabel: ModuleType, objective: Objective, n_threads: int) -> None:
+        self._clarabel, self._n_threads = clarabel, n_threads
+        problem, loss = objective.problem, objective.loss
+        self._live = live = np.flatnonzero(problem.cost > 0.0)
+        self._n_samples = problem.n_samples
+        self._lower, self._upper, curvature = (bound[live] for bound in objective.box)
+        self._free = objective.intercept is Intercept.FREE
+        penalized = objective.intercept is Intercept.PENALIZED
+        self._scaling = objective.intercept_scaling if penalized else 0.0
+        square = float(objective.diagonal[live].mean()) or 1.0
+        self._length = math.sqrt(square)
+        self._unit = 1.0 / (1.0 / problem.cost.max() + square / objective.unit)
+        self._value = self._unit * objective.unit
+
+        quadratic, X = sparse.diags_array(curvature), sparse.csr_array((len(live), 0))
+        if objective.kernel is None:
+            X = _with_bias(objective.problem.X, self._scaling)[live] / self._length
+        else:
+            quadratic = sparse.csc_array(np.triu(_gram(objective, live))) + quadratic
+        self._tube = len(live) if loss.epsilon > 0.0 else 0
+        sizes = square * sparse.eye_array(X.shape[1]), sparse.csr_array((self._tube, self._tube))
+        self._P = sparse.csc_matrix(sparse.block_diag([quadratic, *sizes]))
+        gain = loss.target_scale * problem.y[live]
+        cost = [-gain, np.zeros(X.shape[1]), np.full(self._tube, loss.epsilon)]
+        self._q = np.concatenate(cost)
+        self._constrain(X)
+
+    def measure(self, beta: float, value: float) -> None:
+        """Take other units, now that the size of β and of the optimum are known better."""
+        if beta > 0.0 and value > 0.0:
+            self._unit, self._value = beta, value
+
+    def _constrain(self, X: Any) -> None:
+        """Σ β = 0 if b is free, w = Σ β_i x_i, lower ≤ β ≤ upper, |β| at least β and −β."""
+        n, d = X.shape
+        self._n_weights = d
+        each, tube = sparse.eye_array(n, format="csr"), sparse.eye_array(self._tube)
+        self._bounded = [np.flatnonzero(np.isfinite(at)) for at in (self._lower, self._upper)]
+        below, above = self._bounded
+        rows = [
+            [sparse.csr_array(np.ones((int(self._free), n))), None, None],
+            [X.T, -sparse.eye_array(d), None],
+            [-each[below], None, None],
+            [each[above], None, None],
+            [each[: self._tube], None, -tube],
+            [-each[: self._tube], None, -tube],
+        ]
+        self._A = sparse.csc_matrix(sparse.block_array(rows))
+        self._n_equal = int(self._free) + d
+        bounds = np.concatenate([-self._lower[below], self._upper[above]])
+        self._right = np.concatenate([np.zeros(self._n_equal), bounds, np.zeros(2 * self._tube)])
+
+    def solve(self, accuracy: float, max_steps: int, stop: Callable[[], bool]) -> _Answer:
+        """Solve to that relative accuracy, or as far as it goes."""
+        clarabel = self._clarabel
+        settings = clarabel.DefaultSettings()
+        settings.verbose, settings.max_iter = False, max_steps
+        settings.max_threads = self._n_threads
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = accuracy
+        cones = [
+            clarabel.ZeroConeT(self._n_equal),
+            clarabel.NonnegativeConeT(len(self._right) - self._n_equal),
+        ]
+        unit, value = self._unit, self._value
+        P, q, right = self._P * (unit**2 / value), self._q * (unit / value), self._right / unit
+        solver = clarabel.DefaultSolver(P, q, self._A, right, cones, settings)
+        solver.set_termination_callback(lambda _: stop())
+        answer = solver.solve()
+        x, slack, pull = (np.nan_to_num(v) for v in (answer.x, answer.s, answer.z))
+        n, d = len(self._live), self._n_weights
+        beta = np.zeros(self._n_samples)
+        beta[self._live] = self._at_bounds(unit * x[:n], slack < pull)
+        w = unit * self._length * x[n : n + d]
+        b = value / unit * float(pull[0]) if self._free else 0.0
+        if self._scaling:
+            w, b = w[:-1], self._scaling * float(w[-1])
+        return _Answer(int(answer.iterations), w, b, beta)
+
+    def _at_bounds(self, beta: Array, tight: NDArray[np.bool_]) -> Array:
+        """Put β where its constraints hold with equality: an interior point is only close to it."""
+        begin = self._n_equal
+        for rows, bound in zip(self._bounded, (self._lower, self._upper), strict=True):
+            at = rows[tight[begin : begin + len(rows)]]
+            beta[at] = bound[at]
+            begin += len(rows)
+        if self._tube:
+            above, below = tight[begin:].reshape(2, -1)
+            beta[above & below] = 0.0
+        return beta
+
+
+def _with_bias(X: Matrix, scaling: float) -> Any:
+    """Return the rows in float64, a penalised intercept's feature among them."""
+    X = sparse.csr_array(X, dtype=np.float64)
+    if scaling == 0.0:
+        return X
+    return sparse.hstack([X, sparse.csr_array(np.full((X.shape[0], 1), scaling))], format="csr")
+
+
+def _expansion(objective: Objective, beta: Array) -> Expansion:
+    """Return the point of a kernel machine, to the last digits where that is cheap."""
+    beta = objective.feasible(beta)
+    point = Expansion(beta, objective.kernel_values(beta))
+    for better in polished(objective, *point) if objective.loss.bounded else []:
+        return Expansion(better, objective.kernel_values(better))
+    return point
+
+
+def _clarabel() -> ModuleType:
+    try:
+        import clarabel  # noqa: PLC0415 - an extra, and only this solver needs it
+    except ImportError as error:
+        raise ImportError(
+            "solver='qp' needs the package clarabel: pip install maxmargin[qp]."
+        ) from error
+    return clarabel  # type: ignore[no-any-return]
+
+
+def _require(objective: Objective) -> None:
+    n = objective.problem.n_samples
+    instead = "'newton' or 'dual_cd'" if objective.kernel is None else "'smo'"
+    require_regularized(objective, "qp")
+    if objective.kernel is not None:
+        require_plain(objective, "qp")
+    if n > MAX_SAMPLES:
+        raise ValueError(
+            f"solver='qp' is for at most {MAX_SAMPLES} samples, and X has {n}."
+            f" Use solver={instead}."
+        )
+
+
+def _gram(objective: Objective, live: NDArray[np.intp]) -> Array:
+    """Return K; where the kernel does not promise a semidefinite one, look for itself."""
+    assert objective.kernel is not None
+    X = objective.problem.X[live]
+    K = objective.kernel(X, X)
+    if objective.kernel.mercer:
+        return K
+    slack = 1e-10 * len(K) * float(np.abs(K).max())
+    try:
+        np.linalg.cholesky(0.5 * (K + K.T) + (slack or 1.0) * np.eye(len(K)))
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            "solver='qp' needs a positive semidefinite kernel, and the matrix of kernel values"
+            " has a negative eigenvalue (maxmargin.kernels.mercer_check shows it). Use"
+            " solver='smo', which finds a stationary point."
+        ) from None
+    return K
