@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from maxmargin.solvers.auto import choose
 from maxmargin.solvers.base import Monitor, Solver, Start, Stopping, interruptible
+from maxmargin.solvers.crammer_singer import CrammerSinger, JointMonitor
 from maxmargin.solvers.dual_cd import DualCD
 from maxmargin.solvers.newton import Newton
 from maxmargin.solvers.pegasos import Pegasos
@@ -19,7 +20,9 @@ __all__ = [
     "SGD",
     "SMO",
     "SOLVERS",
+    "CrammerSinger",
     "DualCD",
+    "JointMonitor",
     "Monitor",
     "Newton",
     "Pegasos",

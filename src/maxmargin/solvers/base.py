@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -41,11 +41,11 @@ class Start:
 
     seed: int = 0
     beta: Array | None = None
-    b: float = 0.0
+    b: Any = 0.0
 
 
 #: Told of each look with the best weights so far; answers True to stop.
-Report = Callable[[Record, Array, float], bool]
+Report = Callable[[Record, Array, Any], bool]
 
 
 class Solver(Protocol):
@@ -125,7 +125,7 @@ class Monitor:
         self._report = report
         self._begin = time.perf_counter() if begin is None else begin
         self._next_look = 16.0
-        self._primal = (np.inf, np.zeros(0), 0.0)
+        self._primal: tuple[float, Array, Any] = (np.inf, np.zeros(0), 0.0)
         self._dual = (-np.inf, np.zeros(0))
         self._best: Certificate | None = None  # of that pair, where it is known
         self._loss, self._notes = objective.loss, dict[str, float]()
