@@ -163,6 +163,7 @@ NB_MODULE(_core, m) {
         "seconds"_a);
 
   bind_certificate(m);
+  bind_classes(m);
   bind_kernel(m);
   bind_newton(m);
   bind_stochastic(m);

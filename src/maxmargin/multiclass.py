@@ -1,7 +1,8 @@
-"""Several classes from binary problems."""
+"""Several classes from binary problems, or from one problem."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -41,3 +42,35 @@ def check_several_classes(y: NDArray[Any], cost: Array) -> None:
             f"y has one class, {weighted.tolist()[0]!r}, among the samples of positive weight; a"
             " classifier needs samples of at least two classes."
         )
+
+
+def pair_targets(
+    y: NDArray[Any], classes: NDArray[Any]
+) -> tuple[list[NDArray[np.intp]], list[Array]]:
+    """Return the rows of each pair of classes, and +1 for the first, −1 for the second of it."""
+    members = [np.flatnonzero(y == label) for label in classes]
+    pairs = list(itertools.combinations(members, 2))
+    targets = [np.repeat([1.0, -1.0], [len(rows) for rows in pair]) for pair in pairs]
+    return [np.concatenate(pair) for pair in pairs], targets
+
+
+def collapsed(coef: Array, b: Array) -> tuple[Array, Array]:
+    """Return the weights by class as an estimator has them: for two classes the difference."""
+    return (coef[1:] - coef[:1], b[1:] - b[:1]) if len(coef) == 2 else (coef, b)
+
+
+def votes(values: Array, n_classes: int) -> Array:
+    """Votes for each class, plus its summed values squeezed below a third of a vote.
+
+    With two candidates in a tie the one of larger values is ahead, and nothing but a tie is decided
+    by them.
+    """
+    counts, sums = np.zeros((2, len(values), n_classes))
+    pairs = itertools.combinations(range(n_classes), 2)
+    for column, (first, second) in zip(values.T, pairs, strict=True):
+        wins = column > 0.0
+        counts[:, first] += wins
+        counts[:, second] += ~wins
+        sums[:, first] += column
+        sums[:, second] -= column
+    return np.asarray(counts + sums / (3.0 * (np.abs(sums) + 1.0)))

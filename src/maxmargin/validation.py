@@ -21,6 +21,17 @@ Matrix: TypeAlias = Any
 MAX_ROWS = 2**31 - 1
 
 
+def check_one_label(estimator: object, y: Any) -> None:
+    """Refuse several labels a sample, and say what takes them."""
+    shape = y.shape if hasattr(y, "shape") else np.shape(np.asarray(y, dtype=object))
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array of labels, got one of shape {tuple(shape)}. For several labels"
+            " a sample use sklearn.multioutput.MultiOutputClassifier"
+            f"({type(estimator).__name__}())."
+        )
+
+
 def view_rows(X: Matrix) -> tuple[Matrix, _core.Rows]:
     """X as the core reads it, in place if it can be, else a copy; and the view of it.
 

@@ -17,6 +17,7 @@ from maxmargin import (
     [
         LinearSVC(),
         LinearSVC(loss="squared_hinge", penalized_intercept=True),
+        LinearSVC(multi_class="ovo", tol=1e-9),
         LinearSVR(),
         LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1),
         SVC(),
@@ -27,6 +28,14 @@ from maxmargin import (
     ]
 )
 def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+# The check of weights compares decision values to 1e-7, so that the gap must be about the square of
+# that; not all of the checks' unscaled data can be solved so far, and the warning says so.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks([LinearSVC(multi_class="crammer_singer", tol=1e-13)])
+def test_scikit_learn_check_of_one_problem(estimator, check):
     check(estimator)
 
 

@@ -19,12 +19,23 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 import maxmargin._core as _core
 from maxmargin.certificate import Certificate, Status, total
 from maxmargin.estimators._progress import Progress
+from maxmargin.joint import JointObjective
 from maxmargin.losses import Loss
-from maxmargin.multiclass import in_threads
+from maxmargin.multiclass import collapsed, in_threads
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Record, Solution
-from maxmargin.solvers import SOLVERS, Monitor, Solver, Start, Stopping, choose, interruptible
+from maxmargin.solvers import (
+    SOLVERS,
+    CrammerSinger,
+    JointMonitor,
+    Monitor,
+    Solver,
+    Start,
+    Stopping,
+    choose,
+    interruptible,
+)
 from maxmargin.validation import (
     Array,
     Matrix,
@@ -110,7 +121,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
     def _starts(self, costs: list[Array], seeds: list[int]) -> list[Start]:
         """Where the last fit ended, if warm_start is on and the problems have the same shapes."""
         last = getattr(self, "solutions_", ())
-        same = [len(solution.beta) for solution in last] == [len(cost) for cost in costs]
+        same = [solution.beta.shape for solution in last] == [cost.shape for cost in costs]
         if not (getattr(self, "warm_start", False) and same):
             return [Start(seed) for seed in seeds]
         return [
@@ -161,14 +172,27 @@ class LinearModel(CertifiedModel):
     def _solver(self, objective: Objective) -> Solver:
         return given_solver(self.solver, {"auto": lambda: choose(objective), **SOLVERS})
 
-    def _fit_targets(self, X: Matrix, targets: list[Array], costs: list[Array], loss: Loss) -> None:
-        """Solve one problem for each column of targets and store what was learnt."""
-        begin = time.perf_counter()
-        scaling = check_positive(
+    def _scaling(self) -> float:
+        return check_positive(
             "intercept_scaling", self.intercept_scaling, advice="1.0 is LIBLINEAR's."
         )
-        stopping = self._stopping()
-        problem = self._problem(X, targets[0], costs[0])
+
+    def _fit_targets(
+        self,
+        X: Matrix,
+        targets: list[Array],
+        costs: list[Array],
+        loss: Loss,
+        members: list[NDArray[np.intp]] | None = None,
+    ) -> None:
+        """Solve one problem for each column of targets and store what was learnt.
+
+        If `members` are given, a problem has those rows only.
+        """
+        begin = time.perf_counter()
+        scaling, stopping = self._scaling(), self._stopping()
+        nothing = np.zeros(X.shape[0])
+        problem = self._problem(X, nothing, nothing)
         X = problem.X
         starts = self._starts(costs, self._seeds(len(targets)))
         with interruptible() as interrupt:
@@ -176,19 +200,53 @@ class LinearModel(CertifiedModel):
             progress.begin()
 
             def solve(task: int) -> Solution:
-                posed = problem.with_targets(targets[task], costs[task])
+                y, cost = targets[task], costs[task]
+                if members is None:
+                    posed = problem.with_targets(y, cost)
+                else:
+                    posed = Problem(X[members[task]], y, cost)
                 check_magnitudes(posed.squared_norms, posed.y, posed.cost)
+                start = starts[task]
+                if _alike(y, cost):  # the optimum is w = 0
+                    start = Start(start.seed, np.zeros_like(y))
                 objective = Objective(posed, loss, self._intercept(), scaling)
                 with progress.reporting(task) as report:
                     monitor = Monitor(objective, stopping, interrupt, report, begin)
-                    return self._solver(objective).solve(objective, monitor, starts[task])
+                    return self._solver(objective).solve(objective, monitor, start)
 
             solutions = in_threads(
                 solve, range(len(targets)), effective_n_jobs(getattr(self, "n_jobs", None))
             )
         self._store(solutions)
+        self._members = members
         progress.end()
         self._warn_if_unproven(X)
+
+    def _fit_joint(self, X: Matrix, y: Array, cost: Array, n_classes: int) -> None:
+        """Solve the one problem of all classes, numbered by y, and store what was learnt."""
+        begin = time.perf_counter()
+        stopping = self._stopping()
+        problem = self._problem(X, y, cost)
+        check_magnitudes(problem.squared_norms, y, cost)
+        objective = JointObjective(problem, n_classes, self._intercept(), self._scaling())
+        by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
+        (start,) = self._starts([by_class], self._seeds(1))
+        with interruptible() as interrupt:
+            progress = Progress(self, problem.X, 1, interrupt)
+            progress.begin()
+            with progress.reporting(0) as report:
+
+                def tell(record: Record, w: Array, b: Array) -> bool:
+                    return report is not None and report(record, *collapsed(w, b))
+
+                monitor = JointMonitor(objective, stopping, interrupt, tell, begin)
+                solution = CrammerSinger().solve(objective, monitor, start)
+        self.solutions_ = (solution,)
+        self.coef_, self.intercept_ = collapsed(solution.w, solution.b)
+        self.n_iter_ = solution.n_iter
+        self._members = None
+        progress.end()
+        self._warn_if_unproven(problem.X)
 
     def _problem(self, X: Matrix, y: Array, cost: Array) -> Problem:
         """Return the problem, after the check that X is finite: the row norms show it."""
@@ -208,7 +266,12 @@ class LinearModel(CertifiedModel):
     def support_(self) -> NDArray[np.intp]:
         """Rows that are support vectors of at least one problem."""
         check_is_fitted(self, "solutions_")
-        return np.flatnonzero(np.any([solution.beta for solution in self.solutions_], axis=0))
+        betas = [solution.beta for solution in self.solutions_]
+        if self._members is not None:
+            found = [rows[beta != 0.0] for rows, beta in zip(self._members, betas, strict=True)]
+            return np.unique(np.concatenate(found))
+        used = betas[0].any(axis=1) if betas[0].ndim == 2 else np.any(betas, axis=0)
+        return np.flatnonzero(used)
 
 
 def given_solver(given: Any, named: Mapping[str, Callable[[], Solver]]) -> Solver:
@@ -219,3 +282,9 @@ def given_solver(given: Any, named: Mapping[str, Callable[[], Solver]]) -> Solve
         solver: Solver = given
         return solver
     return named[check_choice("solver", given, named)]()
+
+
+def _alike(target: Array, cost: Array) -> bool:
+    """Whether no two samples of positive weight are to be told apart."""
+    live = target[cost > 0.0]
+    return len(live) == 0 or bool((live == live[0]).all())

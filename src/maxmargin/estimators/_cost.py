@@ -89,7 +89,11 @@ class _Measured:
         if Status.INTERRUPTED in statuses:
             raise KeyboardInterrupt
         sizes = [len(solution.beta) for solution in model.solutions_]
-        rows = [solution.notes.get("rows", 0) for solution in model.solutions_]
+        # Small problems need no rows; larger ones need those of the support vectors at least.
+        rows = [
+            max(solution.notes.get("rows", 0), np.count_nonzero(solution.beta))
+            for solution in model.solutions_
+        ]
         return cls(
             n_samples=X.shape[0],
             seconds=seconds,

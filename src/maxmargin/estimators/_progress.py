@@ -62,7 +62,7 @@ class Progress:
                 context = self._context.subcontext("class", task, max_subtasks=None)
                 context.call_on_fit_task_begin(estimator=self._estimator)
 
-        def report(record: Record, w: Array, b: float) -> bool:
+        def report(record: Record, w: Array, b: Any) -> bool:
             if verbose:
                 sys.stderr.write(
                     f"{label}{record.time:8.2f} s  iteration {record.epoch:5d}"
@@ -71,7 +71,9 @@ class Progress:
             if not self._watched:
                 return False
             with self._lock:
-                if self._linear:
+                if self._linear and w.ndim == 2:  # all classes from one problem
+                    self._coef, self._intercept = w, b
+                elif self._linear:
                     self._coef[task], self._intercept[task] = w, b
                 look = context.subcontext(task_name="look")
                 look.call_on_fit_task_begin(estimator=self._estimator)

@@ -18,7 +18,7 @@ from maxmargin.certificate import Status
 from maxmargin.estimators._kernel import KernelModel, Task
 from maxmargin.kernels import Kernel
 from maxmargin.losses import HINGE, regression_loss
-from maxmargin.multiclass import check_several_classes
+from maxmargin.multiclass import check_several_classes, pair_targets, votes
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import NotSeparableError
@@ -26,6 +26,7 @@ from maxmargin.validation import (
     Array,
     Matrix,
     check_choice,
+    check_one_label,
     check_tube,
     class_costs,
     class_factors,
@@ -158,6 +159,7 @@ class SVC(ClassifierMixin, KernelModel):
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
         """Fit to the rows of X with labels y; `sample_weight` multiplies C."""
+        check_one_label(self, y)
         X, y = self._check_rows(X, y)
         check_classification_targets(y)
         check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
@@ -173,12 +175,9 @@ class SVC(ClassifierMixin, KernelModel):
         self.class_weight_ = class_factors(weighted, self.class_weight, self.classes_, y)
         check_several_classes(y, cost)
         X, kernel = self._posed(X, weighted)
+        rows, targets = pair_targets(y, self.classes_)
+        tasks = [(pair, target, cost[pair]) for pair, target in zip(rows, targets, strict=True)]
         members = [np.flatnonzero(y == label) for label in self.classes_]
-        pairs = list(itertools.combinations(members, 2))
-        tasks = []
-        for first, second in pairs:
-            rows = np.concatenate([first, second])
-            tasks.append((rows, np.repeat([1.0, -1.0], [len(first), len(second)]), cost[rows]))
         progress = self._solve(X, kernel, tasks)
         self._refuse_inseparable(tasks, X.shape[0])
         self._store(X, members, kernel)
@@ -261,16 +260,16 @@ class SVC(ClassifierMixin, KernelModel):
             return np.asarray(values[:, 0])
         if self.decision_function_shape == "ovo":
             return values
-        return _by_class(values, len(self.classes_))
+        return votes(values, len(self.classes_))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label with the most votes of the pairs."""
         values = self._pair_values(X)
         if len(self.classes_) == 2:
             return np.asarray(self.classes_[(values[:, 0] >= 0.0).astype(int)])
-        scores = _by_class(values, len(self.classes_))
-        votes = scores if self.break_ties else np.rint(scores)
-        return np.asarray(self.classes_[votes.argmax(axis=1)])
+        scores = votes(values, len(self.classes_))
+        counts = scores if self.break_ties else np.rint(scores)
+        return np.asarray(self.classes_[counts.argmax(axis=1)])
 
 
 class SVR(RegressorMixin, KernelModel):
@@ -365,20 +364,3 @@ class SVR(RegressorMixin, KernelModel):
         """f(x) of each row."""
         check_is_fitted(self)
         return np.asarray(self._values(X, self.dual_coef_)[:, 0] + self.intercept_[0])
-
-
-def _by_class(values: Array, n_classes: int) -> Array:
-    """Votes for each class, plus its summed values squeezed below a third of a vote.
-
-    With two candidates in a tie the one of larger values is ahead, and nothing but a tie is decided
-    by them.
-    """
-    votes, sums = np.zeros((2, len(values), n_classes))
-    pairs = itertools.combinations(range(n_classes), 2)
-    for column, (first, second) in zip(values.T, pairs, strict=True):
-        wins = column > 0.0
-        votes[:, first] += wins
-        votes[:, second] += ~wins
-        sums[:, first] += column
-        sums[:, second] -= column
-    return np.asarray(votes + sums / (3.0 * (np.abs(sums) + 1.0)))

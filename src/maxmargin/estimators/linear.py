@@ -13,12 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.estimators._base import LinearModel
 from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
-from maxmargin.multiclass import binary_targets
+from maxmargin.multiclass import binary_targets, check_several_classes, pair_targets, votes
 from maxmargin.problem import Problem
 from maxmargin.solvers import Solver
 from maxmargin.validation import (
     Array,
     check_choice,
+    check_one_label,
     check_tube,
     class_costs,
     sample_costs,
@@ -88,18 +89,24 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
 
     Minimises ½‖w‖² + Σ C_i ℓ(y_i (<w, x_i> + b)). With the default hinge loss and free intercept
     this is the problem of `sklearn.svm.SVC(kernel="linear")`; with
-    `loss="squared_hinge", penalized_intercept=True` it is that of `sklearn.svm.LinearSVC`. More
-    than two classes are solved one against the rest.
+    `loss="squared_hinge", penalized_intercept=True` it is that of `sklearn.svm.LinearSVC`. What
+    more than two classes are is the choice of `multi_class`.
 
     Parameters
     ----------
     {_PARAMETERS}
     loss : {{"hinge", "squared_hinge", "perceptron"}}, default="hinge"
         The perceptron has no regulariser and needs `solver="sgd"`.
+    multi_class : {{"ovr", "crammer_singer", "ovo"}}, default="ovr"
+        One against the rest: one row of `coef_` for each class. "crammer_singer": the same layout,
+        from the one problem of all classes, ½‖W‖² + Σ C_i max_j (1[j ≠ y_i] + f_j(x_i) − f_y(x_i)),
+        which needs the hinge loss and the solver "dual_cd". One against one: a row of `coef_` for
+        each pair of classes, (0, 1), (0, 2), …, (1, 2), …, positive for the first of the pair. Two
+        classes have one row, positive for the second, whatever the choice.
     class_weight : dict, "balanced" or None, default=None
         Factors of C by class.
     n_jobs : int or None, default=None
-        Threads over the classes.
+        Threads over the classes or pairs; "crammer_singer" uses one.
 
     Attributes
     ----------
@@ -129,6 +136,7 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
         fit_intercept: bool = True,
         penalized_intercept: bool = False,
         intercept_scaling: float = 1.0,
+        multi_class: str = "ovr",
         class_weight: dict[Any, float] | str | None = None,
         max_iter: int | None = 10_000,
         max_time: float | None = None,
@@ -145,6 +153,7 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
         self.fit_intercept = fit_intercept
         self.penalized_intercept = penalized_intercept
         self.intercept_scaling = intercept_scaling
+        self.multi_class = multi_class
         self.class_weight = class_weight
         self.max_iter = max_iter
         self.max_time = max_time
@@ -156,16 +165,51 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Fit to the rows of X with labels y; `sample_weight` multiplies C."""
+        check_one_label(self, y)
         X, y = self._check_training(X, y)
         check_classification_targets(y)
+        kind = check_choice("multi_class", self.multi_class, ("ovr", "crammer_singer", "ovo"))
         loss = CLASSIFICATION[check_choice("loss", self.loss, CLASSIFICATION)]
         cost = sample_costs(X, self.C, self.lam, sample_weight)
-        self.classes_, targets = binary_targets(y, cost)
+        check_several_classes(y, cost)
+        self.classes_ = np.unique(y)
         cost = class_costs(cost, self.class_weight, self.classes_, y)
-        if self.class_weight is not None:
-            binary_targets(y, cost)
-        self._fit_targets(X, targets, [cost] * len(targets), loss)
+        if kind == "crammer_singer":
+            self._check_joint()
+            check_several_classes(y, cost)
+            numbers = np.searchsorted(self.classes_, y).astype(np.float64)
+            self._fit_joint(X, numbers, cost, len(self.classes_))
+        elif kind == "ovr" or len(self.classes_) == 2:
+            _, targets = binary_targets(y, cost)
+            self._fit_targets(X, targets, [cost] * len(targets), loss)
+        else:
+            check_several_classes(y, cost)
+            members, targets = pair_targets(y, self.classes_)
+            self._fit_targets(X, targets, [cost[rows] for rows in members], loss, members)
         return self
+
+    def _check_joint(self) -> None:
+        """Say what the one problem of all classes cannot take."""
+        if self.loss != "hinge":
+            raise ValueError(
+                f"multi_class='crammer_singer' is the hinge loss of K classes, got loss="
+                f"{self.loss!r}. Use loss='hinge', or multi_class='ovr'."
+            )
+        if self.solver not in ("auto", "dual_cd"):
+            raise ValueError(
+                f"multi_class='crammer_singer' is solved by solver='dual_cd', got {self.solver!r}."
+                " Use solver='auto', or multi_class='ovr'."
+            )
+
+    def decision_function(self, X: Any) -> Array:
+        """Return f(x): one column for each class, or one number for two classes.
+
+        With `multi_class="ovo"` the column of a class has its votes, plus the sum of its values in
+        the pairs squeezed below a third of a vote.
+        """
+        values = super().decision_function(X)
+        several = self.multi_class == "ovo" and len(self.classes_) > 2
+        return votes(values, len(self.classes_)) if several else values
 
 
 class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is composed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from maxmargin.solvers.auto import choose
 from maxmargin.solvers.base import Monitor, Solver, Start, Stopping, interruptible
+from maxmargin.solvers.crammer_singer import CrammerSinger, JointMonitor
 from maxmargin.solvers.dual_cd import DualCD
 from maxmargin.solvers.kernel_pegasos import KernelPegasos
 from maxmargin.solvers.newton import Newton
@@ -22,7 +23,9 @@ __all__ = [
     "SGD",
     "SMO",
     "SOLVERS",
+    "CrammerSinger",
     "DualCD",
+    "JointMonitor",
     "KernelPegasos",
     "Monitor",
     "Newton",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class Start:
 
     seed: int = 0
     beta: Array | None = None
-    b: float = 0.0
+    b: Any = 0.0
 
 
 class Expansion(NamedTuple):
@@ -51,7 +51,7 @@ class Expansion(NamedTuple):
 
 
 #: Told of each look with the best weights so far; answers True to stop.
-Report = Callable[[Record, Array, float], bool]
+Report = Callable[[Record, Array, Any], bool]
 
 
 class Solver(Protocol):
@@ -131,7 +131,7 @@ class Monitor:
         self._report = report
         self._begin = time.perf_counter() if begin is None else begin
         self._next_look = 16.0
-        self._primal = (np.inf, np.zeros(0), 0.0)
+        self._primal: tuple[float, Array, Any] = (np.inf, np.zeros(0), 0.0)
         self._dual = (-np.inf, np.zeros(0))
         self._values: tuple[Array | None, Array | None] = (None, None)  # of both, with a kernel
         self._best: Certificate | None = None  # of that pair, where it is known
@@ -328,13 +328,14 @@ def bias_of(objective: Objective, reach: float) -> _core.Bias:
         return _core.Bias(0.0, 0.0)
     if objective.intercept is Intercept.PENALIZED:
         return _core.Bias(objective.intercept_scaling, 0.0)
-    crossing = math.sqrt(objective.unit / float(objective.problem.cost.sum()))
-    return _core.Bias(reach * max(typical_norm(objective), crossing), 0.0)
+    cost = objective.problem.cost
+    crossing = math.sqrt(objective.unit / float(cost.sum()))
+    return _core.Bias(reach * max(typical_norm(objective.diagonal, cost), crossing), 0.0)
 
 
-def typical_norm(objective: Objective) -> float:
+def typical_norm(squares: Array, cost: Array) -> float:
     """Root mean square ‖x_i‖, weighted by cost, so that a weight counts like a repetition."""
-    return math.sqrt(np.average(objective.diagonal, weights=objective.problem.cost))
+    return math.sqrt(np.average(squares, weights=cost))
 
 
 def require(objective: Objective, solver: str, *, regularized: bool) -> None:

@@ -113,7 +113,8 @@ class SGD:
 
         if self._adaptive:
             return replace(schedule, step0=_lowest(cost, 0.05))
-        square = typical_norm(objective) ** 2 + stochastic_bias(objective).feature ** 2
+        norm = typical_norm(objective.diagonal, objective.problem.cost)
+        square = norm**2 + stochastic_bias(objective).feature ** 2
         step0 = _lowest(cost, 1.0 / square if square > 0.0 else 1.0)
         if (steepest := curvature(objective)) > 0.0:  # the sample may have missed the longest rows
             step0 = min(step0, float(objective.problem.cost.sum()) / steepest)

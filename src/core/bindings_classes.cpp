@@ -1,0 +1,119 @@
+// K classes in one problem: Crammer and Singer's machine.
+#include "bindings.hpp"
+#include "class_certificate.hpp"
+#include "crammer_singer.hpp"
+#include "passes.hpp"
+
+using namespace nanobind::literals;
+
+namespace maxmargin {
+namespace {
+
+struct BoundClasses {
+  ClassProblem problem;
+  Size n_samples;
+};
+
+Size weights_size(const Rows& rows, Size n_classes) {
+  return std::visit(
+      [&](const auto& view) {
+        return view.n_features * (view.kSparse ? padded(n_classes) : n_classes);
+      },
+      rows.view);
+}
+
+template <class Array>
+void require_weights(const Rows& rows, Size n_classes, const Array& W) {
+  require(static_cast<Size>(W.size()) == weights_size(rows, n_classes),
+          "W does not have the layout of the rows");
+}
+
+void predict_class_rows(const Rows& self, InMatrix<double> W, Size n_classes, Size begin, Size end,
+                        OutRows out) {
+  self.require_range(begin, end);
+  require_weights(self, n_classes, W);
+  require_length(out, self.n_samples(), "out");
+  require(static_cast<Size>(out.shape(1)) == padded(n_classes), "out has too few columns");
+  nb::gil_scoped_release release;
+  std::visit(
+      [&](const auto& rows) { predict_classes(rows, W.data(), n_classes, begin, end, out.data()); },
+      self.view);
+}
+
+Tally certify_class_rows(const BoundClasses& bound, const Rows& self, InMatrix<double> W,
+                         In<double> b, InMatrix<double> beta, Size begin, Size end,
+                         OutRows dual_W) {
+  const Size K = bound.problem.n_classes;
+  self.require_range(begin, end);
+  require(bound.n_samples == self.n_samples(), "classes and rows differ in length");
+  require_weights(self, K, W);
+  require_weights(self, K, dual_W);
+  require_length(b, K, "b");
+  require_length(beta, bound.n_samples, "beta");
+  require(static_cast<Size>(beta.shape(1)) == K, "beta must have a column for each class");
+  const JudgedClasses judged{bound.problem.y, bound.problem.cost, K};
+  nb::gil_scoped_release release;
+  return std::visit(
+      [&](const auto& rows) {
+        return certify_classes(rows, judged, W.data(), b.data(), beta.data(), begin, end,
+                               dual_W.data());
+      },
+      self.view);
+}
+
+void crammer_singer_rows(const Rows& self, const BoundClasses& bound, OutRows alpha, OutRows W,
+                         Out w_bias, Out anchor, double feature, bool free, OutOrder order,
+                         Sweep& sweep, Random& random, Size max_epochs, double relative_target,
+                         double seconds) {
+  const Size n = self.n_samples(), K = bound.problem.n_classes;
+  require(bound.n_samples == n, "classes and rows differ in length");
+  require_length(alpha, n, "alpha");
+  require(static_cast<Size>(alpha.shape(1)) == padded(K), "alpha has too few columns");
+  require_weights(self, K, W);
+  require_length(w_bias, K, "w_bias");
+  require_length(anchor, K, "anchor");
+  require_length(order, n, "order");
+  require(-1 <= sweep.cursor && sweep.cursor <= sweep.n_active && sweep.n_active <= n,
+          "sweep out of bounds");
+  require(all_within(order.data(), n, n), "order holds a row that does not exist");
+  nb::gil_scoped_release release;
+  ClassScratch scratch(K);
+  const ClassState state{alpha.data(), W.data(), w_bias.data(), anchor.data(),
+                         feature,      free,     order.data()};
+  const Deadline deadline(seconds);
+  std::visit(
+      [&](const auto& rows) {
+        crammer_singer(rows, bound.problem, state, scratch, sweep, random, max_epochs,
+                       relative_target, deadline);
+      },
+      self.view);
+}
+
+}  // namespace
+
+void bind_classes(nb::module_& m) {
+  nb::class_<BoundClasses>(m, "Classes", "Labels 0, ..., K - 1, costs and row norms.")
+      .def(
+          "__init__",
+          [](BoundClasses* self, InOrder y, In<double> cost, In<double> squared_norms,
+             Size n_classes) {
+            const Size n = static_cast<Size>(y.shape(0));
+            require_length(cost, n, "cost");
+            require_length(squared_norms, n, "squared_norms");
+            require(all_within(y.data(), n, n_classes), "y holds a class that does not exist");
+            new (self) BoundClasses{
+                ClassProblem{y.data(), cost.data(), squared_norms.data(), n_classes}, n};
+          },
+          "y"_a.noconvert(), "cost"_a.noconvert(), "squared_norms"_a.noconvert(), "n_classes"_a,
+          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+      .def("tally", &certify_class_rows, "rows"_a, "W"_a, "b"_a, "beta"_a, "begin"_a, "end"_a,
+           "dual_W"_a);
+  m.def("padded", &padded, "n_classes"_a, "Length of a piece of classes, in whole vectors.");
+  m.def("predict_classes", &predict_class_rows, "rows"_a, "W"_a, "n_classes"_a, "begin"_a, "end"_a,
+        "out"_a);
+  m.def("crammer_singer", &crammer_singer_rows, "rows"_a, "classes"_a, "alpha"_a, "W"_a, "w_bias"_a,
+        "anchor"_a, "feature"_a, "free"_a, "order"_a, "sweep"_a, "random"_a, "max_epochs"_a,
+        "relative_target"_a, "seconds"_a);
+}
+
+}  // namespace maxmargin

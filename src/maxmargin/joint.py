@@ -1,0 +1,193 @@
+"""JointObjective: K classes in one problem, as Crammer and Singer pose it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+import maxmargin._core as _core
+from maxmargin.losses import HINGE, Loss
+from maxmargin.objective import Intercept
+from maxmargin.problem import Problem
+from maxmargin.validation import Array
+
+
+@dataclass(frozen=True, eq=False)
+class JointObjective:
+    """P(W, b) = ½‖W‖² + Σ C_i max_j (1[j ≠ y_i] + f_j(x_i) − f_y(x_i)), to be minimised.
+
+    f_j(x) = <w_j, x> + b_j, ‖W‖ is the Frobenius norm and problem.y numbers the classes 0, …, K−1.
+    The dual point β has a row for each sample and a column for each class, W = β'X, and
+
+        D(β) = Σ_i β_{i,y_i} − ½‖β'X‖²,   β_ij ≤ C_i 1[j = y_i],   Σ_j β_ij = 0.
+
+    A penalised intercept is a further feature of constant value `intercept_scaling`; a free one
+    adds the constraints Σ_i β_ij = 0. For two classes this is half the binary problem of the hinge
+    loss with the costs 2 C_i, and its w is w_1 − w_0.
+
+    Weights are kept as the core lays them out (core/class_weights.hpp): `lay_out` makes that of the
+    matrix of shape (K, d), `coef` goes back.
+    """
+
+    loss: ClassVar[Loss] = HINGE
+    hopeless: ClassVar[float] = math.inf  # an optimum always exists
+
+    problem: Problem
+    n_classes: int
+    intercept: Intercept = Intercept.FREE
+    intercept_scaling: float = 1.0
+
+    def __post_init__(self) -> None:
+        y = self.problem.y
+        if not (np.isin(y, np.arange(self.n_classes)).all() and self.n_classes >= 2):
+            raise ValueError(
+                f"problem.y must number at least two classes from 0 to {self.n_classes - 1}."
+            )
+
+    @cached_property
+    def labels(self) -> NDArray[np.int32]:
+        """The class numbers y_i."""
+        return self.problem.y.astype(np.int32)
+
+    @cached_property
+    def own(self) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+        """Where a matrix of samples and classes has the entry of each sample's own class."""
+        return np.arange(self.problem.n_samples), self.labels
+
+    @cached_property
+    def classes(self) -> _core.Classes:
+        """Labels and costs as the core reads them."""
+        problem = self.problem
+        return _core.Classes(self.labels, problem.cost, problem.squared_norms, self.n_classes)
+
+    @cached_property
+    def negligible(self) -> float:
+        """A value of the objective that counts as zero; see `Objective.negligible`."""
+        longest = float(self.problem.squared_norms.max())
+        needed = 0.25 / longest if longest > 0.0 else np.inf
+        return 1e-11 * min(float(self.problem.cost.sum()), needed)
+
+    def lay_out(self, coef: Array) -> Array:
+        """Return the weights of shape (K, d) as the core reads them."""
+        if not sparse.issparse(self.problem.X):
+            return np.ascontiguousarray(coef)
+        W = np.zeros((self.problem.n_features, _core.padded(self.n_classes)))
+        W[:, : self.n_classes] = coef.T
+        return W
+
+    def coef(self, W: Array) -> Array:
+        """Return a copy of the core's weights, of shape (K, d)."""
+        return (W[:, : self.n_classes].T if sparse.issparse(self.problem.X) else W).copy(order="C")
+
+    def zero(self) -> Array:
+        """Return the weights 0, laid out."""
+        return self.lay_out(np.zeros((self.n_classes, self.problem.n_features)))
+
+    def values(self, W: Array, b: Array) -> Array:
+        """f_j(x_i), of shape (n, K)."""
+        problem = self.problem
+        Z = np.empty((problem.n_samples, _core.padded(self.n_classes)))
+        for begin, end in problem.blocks():
+            _core.predict_classes(problem.rows, W, self.n_classes, begin, end, Z)
+        return np.asarray(Z[:, : self.n_classes] + b)
+
+    def regularizer(self, W: Array, b: Array) -> float:
+        """½‖W‖², and the intercepts' share if they are penalised."""
+        square = float(np.einsum("ij,ij->", W, W))
+        if self.intercept is Intercept.PENALIZED:
+            square += float(b @ b) / self.intercept_scaling**2
+        return 0.5 * square
+
+    def intercept_of(self, beta: Array) -> Array:
+        """Return the b that belongs to β. A free b is not in it."""
+        if self.intercept is Intercept.PENALIZED:
+            return np.asarray(self.intercept_scaling**2 * beta.sum(axis=0))
+        return np.zeros(self.n_classes)
+
+    def primal(self, coef: Array, b: Array) -> float:
+        """P(W, b)."""
+        slack = self.pulls(self.values(self.lay_out(coef), b)).max(axis=1)
+        return self.regularizer(coef, b) + float(self.problem.cost @ slack)
+
+    def dual(self, beta: Array) -> float:
+        """D(β), for a feasible β."""
+        coef = np.stack([self.problem.combine(column) for column in beta.T.copy()])
+        return float(beta[self.own].sum()) - self.regularizer(coef, self.intercept_of(beta))
+
+    def pulls(self, Z: Array) -> Array:
+        """1[j ≠ y_i] + f_j(x_i) − f_y(x_i): the loss is the largest of a row."""
+        pulls = Z - Z[self.own][:, np.newaxis] + 1.0
+        pulls[self.own] = 0.0
+        return np.asarray(pulls)
+
+    def feasible(self, beta: Array, W: Array, b: Array) -> Array:
+        """Make the dual point feasible: in its simplex and, for a free intercept, balanced.
+
+        Of all ways to balance it, one that costs little at the weights given is taken.
+        """
+        beta = np.minimum(beta, 0.0)
+        beta[self.own] = 0.0
+        total, cost = -beta.sum(axis=1), self.problem.cost
+        scale = np.divide(cost, total, out=np.ones_like(cost), where=total > cost)
+        beta *= scale[:, np.newaxis]
+        beta[self.own] = np.minimum(cost, -beta.sum(axis=1))
+        if self.intercept is Intercept.FREE:
+            balance(beta, self.own, cost, self.pulls(self.values(W, b)))
+        return beta
+
+
+def balance(
+    beta: Array,
+    own: tuple[NDArray[np.intp], NDArray[np.int32]],
+    cost: Array,
+    pulls: Array,
+) -> None:
+    """Make every column of β sum to 0, in place, by moves within rows that keep it feasible.
+
+    With α_ij = C_i 1[j = y_i] − β_ij ≥ 0, columns whose α is too heavy give to those too light:
+    first where the loss of the dual, pull_ik − pull_ij, is least; what a few rounds leave over is
+    taken from all entries in proportion.
+    """
+    alpha = -beta
+    alpha[own] += cost
+    negligible = 1e-15 * float(cost.sum())
+    for _ in range(10):
+        excess = beta.sum(axis=0)
+        light, heavy = excess > negligible, excess < -negligible
+        if not (light.any() and heavy.any()):
+            return
+        to = np.where(light, pulls, -np.inf).argmax(axis=1)
+        rows, givers = np.nonzero((alpha > 0.0) & heavy)
+        order = np.argsort(pulls[rows, givers] - pulls[rows, to[rows]], kind="stable")
+        rows, givers = rows[order], givers[order]
+        takers = to[rows]
+        amounts = _rationed(alpha[rows, givers], givers, -excess)
+        amounts = _rationed(amounts, takers, excess)
+        np.subtract.at(alpha, (rows, givers), amounts)
+        np.add.at(alpha, (rows, takers), amounts)
+        np.maximum(alpha, 0.0, out=alpha)
+        np.negative(alpha, out=beta)
+        beta[own] = -beta.sum(axis=1) + beta[own]
+    excess = beta.sum(axis=0)
+    surplus, need = np.maximum(-excess, 0.0), np.maximum(excess, 0.0)
+    mass = alpha.sum(axis=0)
+    taken = alpha * np.divide(surplus, mass, out=np.zeros_like(mass), where=mass > 0.0)
+    beta += taken - np.outer(taken.sum(axis=1), need / need.sum())
+
+
+def _rationed(amounts: Array, group: NDArray[np.intp], limits: Array) -> Array:
+    """Cut the amounts, first come first served, to keep each group's sum within its limit."""
+    order = np.argsort(group, kind="stable")
+    sorted_amounts, sorted_group = amounts[order], group[order]
+    before = np.cumsum(sorted_amounts) - sorted_amounts
+    first = np.searchsorted(sorted_group, np.arange(len(limits)))
+    left = limits[sorted_group] - (before - before[first[sorted_group]])
+    cut = np.empty_like(amounts)
+    cut[order] = np.minimum(np.maximum(left, 0.0), sorted_amounts)
+    return cut

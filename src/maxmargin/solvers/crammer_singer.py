@@ -1,0 +1,129 @@
+"""K classes by dual block coordinate ascent: `core/crammer_singer.hpp` runs the epochs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import maxmargin._core as _core
+from maxmargin.certificate import Certificate, Status, certify_joint
+from maxmargin.joint import JointObjective
+from maxmargin.objective import Intercept
+from maxmargin.solution import Solution
+from maxmargin.solvers.base import Monitor, Start, typical_norm
+from maxmargin.validation import Array
+
+#: The rows set aside come back whenever the sweep's gap has fallen by this factor, and as many
+#: steps as two visits to every row have been made.
+RECALL, VISITS = 0.25, 2
+
+#: A proof costs about two visits to every row: without hope it is not asked for before this many.
+VISITS_BEFORE_LOOK = 8
+
+
+class JointMonitor(Monitor):
+    """A Monitor of a JointObjective: w is a matrix of shape (K, d) and b a vector."""
+
+    objective: JointObjective  # type: ignore[assignment]
+
+    def __init__(self, objective: JointObjective, *settings: Any) -> None:
+        super().__init__(objective, *settings)  # type: ignore[arg-type]
+
+    def judge_joint(self, W: Array, b: Array, beta: Array, n_iter: int) -> Status:
+        """Certify the weights, laid out, by β; remember what is best and decide."""
+        beta = self.objective.feasible(beta, W, b)
+        certificate = certify_joint(self.objective, W, b, beta)
+        better_primal = certificate.primal <= self._primal[0]
+        better_dual = certificate.dual >= self._dual[0]
+        if better_primal:
+            self._primal = (certificate.primal, self.objective.coef(W), b.copy())
+        if better_dual:
+            self._dual = (certificate.dual, beta)
+        self._best = certificate if better_primal and better_dual else None
+        return self._decide(n_iter)
+
+    def _certify_best(self) -> Certificate:
+        _, coef, b = self._primal
+        return certify_joint(self.objective, self.objective.lay_out(coef), b, self._dual[1])
+
+
+@dataclass(frozen=True)
+class CrammerSinger:
+    """Dual block coordinate ascent with shrinking and over-relaxation for K classes at once.
+
+    A step maximises the dual over all K variables of one sample, an exact projection on the simplex
+    (Keerthi et al., KDD 2008; Blondel et al., ICPR 2014). It needs O((n + d) K) memory.
+    """
+
+    name = "dual_cd"
+
+    def solve(self, objective: JointObjective, monitor: JointMonitor, start: Start) -> Solution:
+        """Sweep; when the sweep's own estimate of the gap is small enough, ask for the proof."""
+        problem, K = objective.problem, objective.n_classes
+        n = problem.n_samples
+        free, feature = objective.intercept is Intercept.FREE, _feature(objective)
+        anchor, w_bias = np.zeros(K), np.zeros(K)
+        alpha, W = np.zeros((n, _core.padded(K))), objective.zero()
+        if start.beta is None:
+            alpha[objective.own] = problem.cost
+        else:
+            if free:
+                anchor[:] = start.b
+            beta = objective.feasible(start.beta, W, anchor)
+            alpha[:, :K] = -beta
+            alpha[objective.own] += problem.cost
+            W = objective.lay_out(np.stack([problem.combine(column) for column in beta.T.copy()]))
+            w_bias[:] = feature * beta.sum(axis=0)
+        order = np.arange(n, dtype=np.int32)
+        sweep, random = _core.Sweep(n), _core.Random(start.seed)
+
+        def judge() -> Status:
+            beta = -alpha[:, :K]
+            return monitor.judge_joint(W, anchor + feature * w_bias, beta, sweep.epochs)
+
+        status, trust, estimate = Status.RUNNING, 1.0, math.inf
+        recalled = looked = 0  # steps made by then
+        if start.beta is not None:
+            status = judge()
+            sweep.dual = monitor.dual
+        while status is Status.RUNNING:
+            done, recall = sweep.epochs, RECALL * estimate
+            epochs = monitor.iterations_left(done, monitor.until_due(done))
+            _core.crammer_singer(
+                problem.rows, objective.classes, alpha, W, w_bias, anchor, feature, free, order,
+                sweep, random, epochs, max(recall, trust * monitor.tol), monitor.seconds_left,
+            )  # fmt: skip
+            status = monitor.halted(sweep.epochs)
+            now = sweep.last_gap / sweep.last_dual if sweep.last_dual > 0.0 else math.inf
+            whole = sweep.epochs > done
+            promising = whole and now <= trust * monitor.tol
+            if whole and now <= recall:
+                estimate = now
+                if sweep.steps - recalled >= VISITS * n:
+                    sweep.n_active, recalled = n, sweep.steps
+            worth = sweep.steps - looked >= VISITS_BEFORE_LOOK * n
+            due = whole and worth and monitor.due(sweep.epochs)
+            if status is not Status.RUNNING or promising or due:
+                status, looked = judge(), sweep.steps
+                gap = monitor.history[-1].gap
+                if status is not Status.RUNNING:
+                    break
+                if promising:  # so much closer, if the estimate keeps its ratio to the proof
+                    trust *= max(0.25, min(0.8, 0.9 * monitor.tol * monitor.dual / gap))
+                if promising or gap > 4.0 * sweep.last_gap:
+                    sweep.n_active, sweep.threshold = n, math.inf
+        return monitor.finish(self.name, status)
+
+
+def _feature(objective: JointObjective) -> float:
+    """Return the constant feature whose weights are the intercepts; see `bias_of`."""
+    if objective.intercept is Intercept.NONE:
+        return 0.0
+    if objective.intercept is Intercept.PENALIZED:
+        return objective.intercept_scaling
+    problem = objective.problem
+    norm = typical_norm(problem.squared_norms, problem.cost)
+    return max(norm, math.sqrt(1.0 / float(problem.cost.sum())))
