@@ -56,7 +56,7 @@ class Course:
     fastest: float = math.inf
     families: dict[str, float] = field(default_factory=dict)
     rungs: dict[str, int] = field(default_factory=dict)
-    given_up: set[str] = field(default_factory=set)
+    given_up: set[tuple[str, str]] = field(default_factory=set)
 
     def patience(self, peer: KernelPeer) -> float:
         own = BEHIND * self.families.get(peer.family, math.inf) + 1.0
@@ -72,7 +72,11 @@ class Course:
             reached = next(p for p in done["points"] if p["reached"])
             self.rungs.setdefault(peer.package, tols.index(reached["effort"]["tol"]))
         elif done["end"] == "limit" and self.spec.section != "main":
-            self.given_up.add(peer.package)  # the settings that follow promise less
+            self.given_up.add(way(peer))  # the settings that follow promise less
+
+
+def way(peer: KernelPeer) -> tuple[str, str]:
+    return peer.package, peer.options["storage"]
 
 
 def reference(spec: Spec, task: Task, settings: Settings) -> dict[str, Any]:
@@ -139,7 +143,7 @@ def run(spec: Spec, settings: Settings, results: dict[str, Any]) -> list[str]:
     course = Course(spec, settings.limit or LIMITS[spec.section])
     failures = []
     for peer in all_peers(task, thorough=spec.section == "main"):
-        if peer.package in course.given_up or not matches(peer.name, settings.peers):
+        if way(peer) in course.given_up or not matches(peer.name, settings.peers):
             continue
         done = climb(peer, course, entry["optimum"], settings)
         entry["peers"][peer.name] = done

@@ -24,7 +24,7 @@ OUR_LADDER = tuple({"tol": tol} for tol in (1e-2, 3e-3, 1e-3, 3e-4, TARGET))
 LOSSES = ("hinge", "epsilon_insensitive")
 CACHE_MB = 2048
 ROWS_THAT_FIT = 5000  # their kernel matrix fits in every default cache
-DENSE_BYTES = 2**29  # a set with many zeros is also given dense up to this size
+MIXED = (0.05, 0.5)  # shares of nonzeros where both dense and CSR are tried
 LARGEST = 60_000
 SMALL_ROWS = 300
 WARM_UP_ROWS = 200
@@ -233,12 +233,11 @@ def all_peers(task: Task, thorough: bool) -> Iterator[KernelPeer]:
 
 
 def _storages(task: Task) -> tuple[str, ...]:
-    """Both where half of the values are zero: some are faster on one, some on the other."""
-    given = "csr" if sparse.issparse(task.X) else "dense"
-    size = task.X.shape[0] * task.X.shape[1]
-    if np.count_nonzero(task.X.data if given == "csr" else task.X) > 0.5 * size:
-        return (given,)
-    return ("dense", "csr") if 8 * size <= DENSE_BYTES else (given,)
+    """As it is given, and the other way too where enough of the values are zero, but not most."""
+    given, other = ("csr", "dense") if sparse.issparse(task.X) else ("dense", "csr")
+    values = task.X.data if given == "csr" else task.X
+    share = np.count_nonzero(values) / (task.X.shape[0] * task.X.shape[1])
+    return (given, other) if MIXED[0] <= share <= MIXED[1] else (given,)
 
 
 @dataclass

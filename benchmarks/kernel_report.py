@@ -29,12 +29,12 @@ values every peer's coefficients, clipped and balanced to be feasible, on the fl
 setting of a peer climbs a ladder of tolerances (0.3 to 1e-5; 1e-2 to 1e-4 for maxmargin, whose
 tolerance is the proven gap); its time is the median of repeated fits (fits of 20 s or more: of
 one) at the loosest tolerance that gets there. `proven`: maxmargin with tol = {TARGET:g}, the
-certificate included. Settings: float64 and float32 input; dense and CSR where half of the values
-are zero; the default cache and {CACHE_MB} MB (maxmargin: its default); the best one counts. Beside
-the main problems, float32 is left out for those that convert it (ThunderSVM, scikit-learn), and
-the second cache up to {ROWS_THAT_FIT:,} rows. LIBSVM's conversion of the rows to its own format is
-not counted. Two threads: the best of all settings; one thread: of those with one thread.
-Several classes: one against one. Regression: target standardised, epsilon = 0.1.
+certificate included. Settings: float64 and float32 input; dense and CSR where 5 to 50 % of the
+values are not zero; the default cache and {CACHE_MB} MB (maxmargin: its default); the best one
+counts. Beside the main problems, float32 is left out for those that convert it (ThunderSVM,
+scikit-learn), and the second cache up to {ROWS_THAT_FIT:,} rows. LIBSVM's conversion of the rows
+to its own format is not counted. Two threads: the best of all settings; one thread: of those with
+one thread. Several classes: one against one. Regression: target standardised, epsilon = 0.1.
 `> 60 (3.0e-03)`: not there in 60 s, and the suboptimality reached before, if any; beside the main
 problems a fit 20 times slower than the fastest is ended early. `stuck`: no tolerance got there."""
 
