@@ -41,6 +41,7 @@ PREDICTIONS = 3
 @dataclass(frozen=True)
 class Settings:
     data: Path
+    raw: Path
     repeats: int
     limit: float | None
     names: tuple[str, ...]
@@ -150,6 +151,7 @@ def run(spec: Spec, settings: Settings, results: dict[str, Any]) -> list[str]:
         entry["optimum"] = max([entry["optimum"], *(p["objective"] for p in done["points"])])
         outcome = kernel_report.outcome(done, entry["optimum"], peer.name)
         course.learn(peer, done, outcome.seconds)
+        settings.raw.write_text(json.dumps(results, indent=1))
         print(f"  {peer.name:40} {kernel_report.line(done, outcome)}", flush=True)
         if done["end"] not in ("done", "limit", "end of ladder"):
             failures.append(f"{spec.name}: {peer.name}: {done['end']}")
@@ -190,14 +192,13 @@ def main() -> None:
 def measure(args: argparse.Namespace, results: dict[str, Any], raw: Path) -> list[str]:
     names = tuple(args.only.split(",")) if args.only else (QUICK if args.quick else ())
     peers = tuple(args.peers.split(",")) if args.peers else ()
-    settings = Settings(data_dir(args.data), args.repeats, args.limit, names, peers)
+    settings = Settings(data_dir(args.data), raw, args.repeats, args.limit, names, peers)
     results["machine"] = machine()
     warn_if_busy()
     failures = []
     for spec in SPECS:
         if matches(spec.name, settings.names):
             failures += run(spec, settings, results)
-            raw.write_text(json.dumps(results, indent=1))
     return failures
 
 
