@@ -3,6 +3,7 @@
 #   make test       all tests                     PYTEST_ARGS="-k agreement" to choose
 #   make demo       the demonstration
 #   make bench      against the peers             BENCH_ARGS="--data DIR"; default $MAXMARGIN_DATA or ../shared/data
+#                   make bench-linear or make bench-kernel for one of the two; --help tells their options
 #   make lint       style, types, import layers   make format  to repair the style
 #   make docs       run the examples in the documentation
 #   make sanitize   fast tests with the core under ASAN and UBSAN
@@ -18,7 +19,7 @@ PY   := $(VENV)/bin/python
 CORE := $(shell find src/core -name '*.hpp' -o -name '*.cpp')
 DOCS := $(wildcard README.md) $(shell find docs -name '*.md')
 
-.PHONY: build test demo bench lint format docs sanitize clean
+.PHONY: build test demo bench bench-linear bench-kernel lint format docs sanitize clean
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
 
@@ -30,8 +31,10 @@ test: $(VENV)/.stamp-build $(VENV)/.stamp-test
 demo: $(VENV)/.stamp-build
 	$(PY) examples/demo.py
 
-bench: $(VENV)/.stamp-build $(VENV)/.stamp-bench
-	$(PY) -m benchmarks.linear $(BENCH_ARGS)
+bench: bench-linear bench-kernel
+
+bench-linear bench-kernel: bench-%: $(VENV)/.stamp-build $(VENV)/.stamp-bench
+	$(PY) -m benchmarks.$* $(BENCH_ARGS)
 
 # The linters read src/ itself, so nothing is compiled; the venv has NumPy for mypy's sake.
 lint: $(VENV)/.stamp-lint

@@ -1,6 +1,6 @@
 """Real data sets, prepared once and cached as `.npz`: one loader per set, one `Task` out.
 
-Features are float64 (C order, or CSR with int32 indices); labels are -1 / +1. Sets that come
+Features are float64 (C order, or CSR with int32 indices); two labels are -1 / +1. Sets that come
 sorted by class are shuffled once with a fixed seed, because online peers read rows in order.
 """
 
@@ -11,7 +11,7 @@ import os
 import re
 import tarfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Literal
 
@@ -32,7 +32,10 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Task:
-    """One problem: minimise 0.5 ||w||^2 + C sum of losses, without intercept."""
+    """One problem: minimise 0.5 ||w||^2 + C sum of losses.
+
+    Linear and without intercept if gamma is None, else with the kernel exp(-gamma ||x - z||^2).
+    """
 
     name: str
     X: Matrix
@@ -40,18 +43,23 @@ class Task:
     kind: Kind
     C: float = 1.0
     epsilon: float = 0.1
+    gamma: float | None = None
 
     @property
     def nnz(self) -> int:
         return self.X.nnz if sparse.issparse(self.X) else self.X.size
 
     def head(self, rows: int) -> "Task":
-        """A small task of the same kind, holding both classes: for warm-up fits."""
+        """A small task of the same kind, holding every class."""
         if self.kind == "regression":
-            keep = np.arange(min(rows, len(self.y)))
-        else:
-            keep = np.concatenate([np.flatnonzero(self.y == s)[: rows // 2] for s in (-1, 1)])
-        return Task(self.name, self.X[keep], self.y[keep], self.kind, self.C, self.epsilon)
+            return self.first(rows)
+        labels = np.unique(self.y)
+        share = rows // len(labels)
+        keep = np.concatenate([np.flatnonzero(self.y == label)[:share] for label in labels])
+        return replace(self, X=self.X[keep], y=self.y[keep])
+
+    def first(self, rows: int) -> "Task":
+        return replace(self, X=self.X[:rows], y=self.y[:rows])
 
 
 def data_dir(given: str | None = None) -> Path:
@@ -60,10 +68,10 @@ def data_dir(given: str | None = None) -> Path:
 
 def load(name: str, data: Path | None = None) -> Task:
     """The prepared task, from the cache if it is there."""
-    kind: Kind = "classification" if name in CLASSIFICATION else "regression"
+    kind: Kind = "regression" if name in REGRESSION else "classification"
     file = CACHE / f"{name}.npz"
     if not file.exists():
-        X, y = LOADERS[name](data or data_dir())
+        X, y = (LOADERS | KERNEL_ONLY)[name](data or data_dir())
         CACHE.mkdir(exist_ok=True)
         _save(file, X, y)
     X, y = _read(file)
@@ -127,10 +135,10 @@ def _table(
     return table, codes
 
 
-def _svmlight(path: Path, positive: float) -> tuple[sparse.csr_matrix, np.ndarray]:
+def _svmlight(path: Path, positive: float | None = None) -> tuple[sparse.csr_matrix, np.ndarray]:
     with _open(path) as f:
         X, y = load_svmlight_file(f)
-    return X, np.where(y == positive, 1.0, -1.0)
+    return X, y if positive is None else np.where(y == positive, 1.0, -1.0)
 
 
 # --- preparing columns ---
@@ -202,12 +210,22 @@ def _covtype(data: Path) -> tuple[Matrix, np.ndarray]:
     return _standardise(table[keep, :-1]), np.where(table[keep, -1] == 2, 1.0, -1.0)
 
 
-def _mnist8(data: Path) -> tuple[Matrix, np.ndarray]:
+def _mnist(data: Path) -> tuple[Matrix, np.ndarray]:
     with _open(data / "mnist/train-images-idx3-ubyte.gz") as f:
         pixels = np.frombuffer(f.read(), np.uint8, offset=16).reshape(-1, 784)
     with _open(data / "mnist/train-labels-idx1-ubyte.gz") as f:
         digit = np.frombuffer(f.read(), np.uint8, offset=8)
-    return pixels / 255.0, np.where(digit == 8, 1.0, -1.0)
+    return pixels / 255.0, digit
+
+
+def _mnist8(data: Path) -> tuple[Matrix, np.ndarray]:
+    X, digit = _mnist(data)
+    return X, np.where(digit == 8, 1.0, -1.0)
+
+
+def _mnist_odd(data: Path) -> tuple[Matrix, np.ndarray]:
+    X, digit = _mnist(data)
+    return X, np.where(digit % 2 == 1, 1.0, -1.0)
 
 
 def _kddcup99(data: Path) -> tuple[Matrix, np.ndarray]:
@@ -276,6 +294,39 @@ def _reuters(data: Path) -> tuple[Matrix, np.ndarray]:
                     body = re.search(r"<TEXT.*</TEXT>", text, re.DOTALL).group(0)
                     texts.append(re.sub(r"<[^>]*>|&#?\w+;", " ", body))
     return TfidfVectorizer().fit_transform(texts), np.array(y)
+
+
+# --- several classes ---
+
+
+def _pmlb(name: str, first: int = 0) -> Callable[[Path], tuple[Matrix, np.ndarray]]:
+    """Read a table of PMLB, from its column `first`; the label is the last one."""
+
+    def prepare(data: Path) -> tuple[Matrix, np.ndarray]:
+        table, _ = _table(_lines(data / name / f"{name}.tsv.gz"), delimiter="\t", skip=1)
+        return _standardise(table[:, first:-1]), table[:, -1]
+
+    return prepare
+
+
+def _usps(data: Path) -> tuple[Matrix, np.ndarray]:
+    table, _ = _table(_lines(data / "usps/zip.train.xz"), delimiter=None)
+    return table[:, 1:], table[:, 0]
+
+
+def _news20(data: Path) -> tuple[Matrix, np.ndarray]:
+    return _svmlight(data / "news20/news20.bz2")
+
+
+def _newsgroups(data: Path) -> tuple[Matrix, np.ndarray]:
+    texts, groups = [], []
+    with tarfile.open(data / "20newsgroups/20news-bydate.tar.xz") as tar:
+        for member in tar:
+            if member.isfile() and "-train/" in member.name:
+                texts.append(tar.extractfile(member).read().decode("latin-1"))
+                groups.append(member.name.split("/")[-2])
+    _, y = np.unique(groups, return_inverse=True)
+    return _shuffle(TfidfVectorizer(min_df=2).fit_transform(texts), y)
 
 
 # --- regression: features and target standardised, epsilon = 0.1 ---
@@ -347,10 +398,24 @@ REGRESSION: dict[str, Callable[[Path], tuple[Matrix, np.ndarray]]] = {
     "house_16H": _house,
 }
 LOADERS = CLASSIFICATION | REGRESSION
+KERNEL_ONLY: dict[str, Callable[[Path], tuple[Matrix, np.ndarray]]] = {
+    "mnist_odd": _mnist_odd,
+    "mnist": _mnist,
+    "usps": _usps,
+    "news20": _news20,
+    "20newsgroups": _newsgroups,
+    "satimage": _pmlb("satimage"),
+    "shuttle": _pmlb("shuttle"),
+    "pendigits": _pmlb("pendigits"),
+    "optdigits": _pmlb("optdigits"),
+    "dna": _pmlb("dna"),
+    "vowel": _pmlb("vowel", first=3),
+    "krkopt": _pmlb("krkopt"),
+}
 
 
 if __name__ == "__main__":
-    for set_name in LOADERS:
+    for set_name in LOADERS | KERNEL_ONLY:
         task = load(set_name)
         store = "CSR" if sparse.issparse(task.X) else "dense"
         share = f"{np.mean(task.y > 0):.3f} positive"

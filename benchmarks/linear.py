@@ -11,18 +11,16 @@ import argparse
 import json
 import math
 import os
-import platform
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from benchmarks import report
 from benchmarks.data import LOADERS, Task, data_dir, load
 from benchmarks.neutral import LOSSES, suboptimality
-from benchmarks.peers import TARGET, Job, Peer, all_peers
-from benchmarks.runner import Child
+from benchmarks.peers import TARGET, Job, LinearTrial, Peer, all_peers
+from benchmarks.runner import Child, machine, repeat, warn_if_busy
 
 RESULTS = Path(__file__).resolve().parent / "results"
 RAW = RESULTS / "linear.json"
@@ -38,8 +36,6 @@ CURVE_GOAL = 3e-4  # on the sets that get a figure, the ladder is climbed furthe
 PATIENCE = 4  # settings without progress before a peer is given up
 HOPELESS = 50.0  # a fit this many times slower than the fastest so far is ended early...
 HOPELESS_SECONDS = 5.0  # ... but not before this
-REPEAT_SECONDS = 0.3  # tiny fits are repeated for this long, MAX_REPEATS times at most
-MAX_REPEATS = 30
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,7 @@ def reference(job: Job, settings: Settings) -> dict[str, Any]:
     """Find the optimum: maxmargin's certificate, else what a strong peer reaches."""
     peers = {peer.name: peer for peer in all_peers() if peer.supports(job.task, job.loss)}
     for name, tol in ((name, tol) for name, tol in REFERENCES if name in peers):
-        child = Child(peers[name], job.task.name, job.loss, settings.data)
+        child = Child(LinearTrial(peers[name], job.task.name, job.loss, settings.data))
         point = child.fit({"tol": tol}, settings.limit)
         child.close()
         if point:
@@ -69,7 +65,7 @@ def reference(job: Job, settings: Settings) -> dict[str, Any]:
 
 def climb(peer: Peer, job: Job, optimum: float, settings: Settings) -> dict[str, Any]:
     """Climb the ladder of one peer; its points, and why it stopped."""
-    child = Child(peer, job.task.name, job.loss, settings.data)
+    child = Child(LinearTrial(peer, job.task.name, job.loss, settings.data))
     points: list[dict[str, Any]] = []
     reached, end = False, "end of ladder"
     for effort in peer.ladder:
@@ -81,7 +77,7 @@ def climb(peer: Peer, job: Job, optimum: float, settings: Settings) -> dict[str,
         point["counts"] = peer.counts(effort)
         points.append(point)
         if not reached and claims(point, optimum):
-            repeat(child, point, settings)
+            repeat(child, point, settings.repeats, settings.limit)
             reached = claims(point, optimum)
         finished = reached and point["objective"] <= (1 + settings.goal(job.task)) * optimum
         if finished or stalled(points, optimum):
@@ -95,22 +91,6 @@ def climb(peer: Peer, job: Job, optimum: float, settings: Settings) -> dict[str,
 
 def claims(point: dict[str, Any], optimum: float) -> bool:
     return point["counts"] and point["objective"] <= (1 + TARGET) * optimum
-
-
-def repeat(child: Child, point: dict[str, Any], settings: Settings) -> None:
-    """Repeat a fit; its seconds and its objective become medians."""
-    times, cpus = point["times"], [point["cpu"]]
-    while len(times) < settings.repeats or (
-        sum(times) < REPEAT_SECONDS and len(times) < MAX_REPEATS
-    ):
-        again = child.fit(point["effort"], settings.limit)
-        if again is None:
-            break
-        times.append(again["seconds"])
-        cpus.append(again["cpu"])
-        point["objectives"].append(again["objective"])
-    point |= {"seconds": median(times), "cpu": median(cpus)}
-    point["objective"] = median(point["objectives"])
 
 
 def stalled(points: list[dict[str, Any]], optimum: float) -> bool:
@@ -142,15 +122,6 @@ def run(job: Job, peers: list[Peer], settings: Settings, results: dict[str, Any]
         print("  WRONG: a peer went below the certified lower bound", flush=True)
 
 
-def machine() -> dict[str, Any]:
-    model = platform.processor()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        lines = cpuinfo.read_text().splitlines()
-        model = next((x.split(":")[1].strip() for x in lines if x.startswith("model name")), model)
-    return {"cpu": model, "cores": os.cpu_count(), "python": platform.python_version()}
-
-
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", help="folder of the data sets (or MAXMARGIN_DATA)")
@@ -180,8 +151,7 @@ def measure(args: argparse.Namespace, results: dict[str, Any]) -> None:
     parts = [part.lower() for part in (args.peers or "").split(",")]
     peers = [peer for peer in all_peers() if any(part in peer.name.lower() for part in parts)]
     results["machine"] = machine()
-    if (load_average := os.getloadavg()[0]) > 0.5:
-        print(f"load average {load_average:.1f}: this machine is not idle, times will be too long")
+    warn_if_busy()
     for name in names:
         task = load(name, settings.data)
         for loss in LOSSES[task.kind]:

@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.data import Task
+from benchmarks.data import Task, load
+from benchmarks.neutral import primal
 
 Effort = dict[str, float]
 
@@ -32,6 +33,7 @@ HINGES = ("hinge", "squared_hinge")
 TUBES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 SQUARED = ("squared_hinge", "squared_epsilon_insensitive")
 TARGET = 1e-3
+WARM_UP_ROWS = 1000
 
 
 def _tols(*values: float) -> tuple[Effort, ...]:
@@ -326,5 +328,29 @@ def all_peers() -> list[Peer]:
     return [p for p in everyone if p.package in installed]
 
 
-def peer_named(name: str) -> Peer:
-    return next(peer for peer in all_peers() if peer.name == name)
+@dataclass
+class LinearTrial:
+    """A peer on a task with one loss: what the runner's child does."""
+
+    peer: Peer
+    task_name: str
+    loss: str
+    folder: Path
+    job: Job | None = None
+
+    @property
+    def threads(self) -> int:
+        return self.peer.threads
+
+    def ready(self) -> None:
+        task = load(self.task_name, self.folder)
+        ladder = self.peer.ladder
+        self.peer.fit(task.head(WARM_UP_ROWS), self.loss, ladder[len(ladder) // 2])
+        self.job = Job(task, self.loss)
+        self.job.data = self.peer.prepare(self.job)
+
+    def fit(self, effort: Effort) -> Any:
+        return self.peer.train(self.job, effort)
+
+    def judge(self, model: Any) -> dict[str, float]:
+        return {"objective": primal(self.job.task, self.loss, self.peer.weights(model))}

@@ -1,22 +1,26 @@
-"""Timed fits in a child process: a peer that hangs or crashes is ended, and only that peer."""
+"""Timed fits in a child process: a peer that hangs or crashes is ended, and only that peer.
+
+A `Trial` says what happens in the child: one peer on one task.
+"""
 
 import multiprocessing
 import os
+import platform
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, Protocol
 
-from benchmarks.data import load
-from benchmarks.neutral import primal
-from benchmarks.peers import Effort, Job, Peer, peer_named
+from benchmarks.peers import Effort
 
-WARM_UP_ROWS = 1000
 PREPARE_SECONDS = 900.0  # reading, converting and warming up: outside the clock, but not for ever
-GRACE_SECONDS = 30.0  # reading the weights and judging them
+GRACE_SECONDS = 300.0  # reading the model and judging it
+REPEAT_SECONDS = 0.3  # tiny fits are repeated for this long, MAX_REPEATS times at most
+MAX_REPEATS = 30
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -25,17 +29,34 @@ THREAD_VARIABLES = (
 )
 
 
-class Child:
-    """A process with one peer, one task and one loss, ready to be timed."""
+class Trial(Protocol):
+    """One peer on one task; what it holds must be picklable until it is ready."""
 
-    def __init__(self, peer: Peer, task_name: str, loss: str, data: Path) -> None:
+    threads: int
+
+    def ready(self) -> None:
+        """Load the data, put them in the peer's format, warm up."""
+
+    def fit(self, effort: Effort) -> Any:
+        """Train: the timed part."""
+
+    def judge(self, model: Any) -> dict[str, float]:
+        """Say how good the model is: at least {"objective": value}."""
+
+    def predict(self, model: Any) -> int:
+        """Predict, timed as well; the number of rows."""
+
+
+class Child:
+    """A process with one trial, ready to be timed."""
+
+    def __init__(self, trial: Trial) -> None:
         context = multiprocessing.get_context("spawn")
         self.error: str | None = None
         self._pipe, theirs = context.Pipe()
-        arguments = (theirs, peer.name, task_name, loss, data)
-        self._process = context.Process(target=_work, args=arguments, daemon=True)
+        self._process = context.Process(target=_work, args=(theirs, trial), daemon=True)
         self._scratch = tempfile.TemporaryDirectory()  # ours, since a killed child cleans nothing
-        with _environment(peer.threads, self._scratch.name):
+        with _environment(trial.threads, self._scratch.name):
             self._process.start()
         theirs.close()
         self.alive = "ready" in (self._receive(PREPARE_SECONDS) or {})
@@ -47,6 +68,14 @@ class Child:
         self._pipe.send(effort)
         trained = self._receive(limit)
         return self._receive(GRACE_SECONDS) if trained else None
+
+    def predict(self, limit: float) -> float | None:
+        """Rows per second with the last model; None if it failed or took longer than the limit."""
+        if not self.alive:
+            return None
+        self._pipe.send(None)
+        answer = self._receive(limit)
+        return answer and answer["rows"] / answer["seconds"]
 
     def _receive(self, seconds: float) -> dict[str, Any] | None:
         try:
@@ -79,38 +108,40 @@ def _environment(threads: int, scratch: str) -> Iterator[None]:
         os.environ.update(before)
 
 
-def _work(pipe: Connection, peer_name: str, task_name: str, loss: str, data: Path) -> None:
+def _work(pipe: Connection, trial: Trial) -> None:
     import warnings
 
     warnings.simplefilter("ignore")
     try:
-        peer, task = peer_named(peer_name), load(task_name, data)
-        small = Job(task.head(WARM_UP_ROWS), loss)
-        small.data = peer.prepare(small)
-        peer.weights(peer.train(small, peer.ladder[len(peer.ladder) // 2]))
-        job = Job(task, loss)
-        job.data = peer.prepare(job)
+        trial.ready()
         pipe.send({"ready": True})
+        model = None
         while True:
-            pipe.send(_timed_fit(peer, job, pipe))
+            if effort := pipe.recv():
+                model = None  # its memory is not held during the next fit
+                model, point = _timed_fit(trial, effort)
+                pipe.send({"trained": True})
+                pipe.send(point | trial.judge(model))
+            else:
+                clock = time.perf_counter()
+                rows = trial.predict(model)
+                pipe.send({"rows": rows, "seconds": time.perf_counter() - clock})
     except EOFError:
         pass
     except Exception as error:  # noqa: BLE001 - whatever a peer raises is its result
         pipe.send({"error": f"{type(error).__name__}: {error}"})
 
 
-def _timed_fit(peer: Peer, job: Job, pipe: Connection) -> dict[str, Any]:
-    effort = pipe.recv()
+def _timed_fit(trial: Trial, effort: Effort) -> tuple[Any, dict[str, Any]]:
     before = _restart_peak()
     cpu, clock = time.process_time(), time.perf_counter()
-    model = peer.train(job, effort)
+    model = trial.fit(effort)
     seconds, cpu = time.perf_counter() - clock, time.process_time() - cpu
     memory = _status("VmHWM") - before
-    pipe.send({"trained": True})
     point = {"effort": effort, "seconds": seconds, "cpu": cpu, "memory_mb": memory}
     if (certificate := getattr(model, "certificate_", None)) is not None:
         point |= {"primal": certificate.primal, "dual": certificate.dual}
-    return point | {"objective": primal(job.task, job.loss, peer.weights(model))}
+    return model, point
 
 
 def _restart_peak() -> float:
@@ -128,3 +159,31 @@ def _status(key: str) -> float:
         return float("nan")
     line = next(line for line in status.read_text().splitlines() if line.startswith(key))
     return int(line.split()[1]) / 1024
+
+
+def repeat(child: Child, point: dict[str, Any], repeats: int, limit: float) -> None:
+    """Repeat a fit; its seconds and its objective become medians."""
+    times, cpus = point["times"], [point["cpu"]]
+    while len(times) < repeats or (sum(times) < REPEAT_SECONDS and len(times) < MAX_REPEATS):
+        again = child.fit(point["effort"], limit)
+        if again is None:
+            break
+        times.append(again["seconds"])
+        cpus.append(again["cpu"])
+        point["objectives"].append(again["objective"])
+    point |= {"seconds": median(times), "cpu": median(cpus)}
+    point["objective"] = median(point["objectives"])
+
+
+def machine() -> dict[str, Any]:
+    model = platform.processor()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        lines = cpuinfo.read_text().splitlines()
+        model = next((x.split(":")[1].strip() for x in lines if x.startswith("model name")), model)
+    return {"cpu": model, "cores": os.cpu_count(), "python": platform.python_version()}
+
+
+def warn_if_busy() -> None:
+    if (load := os.getloadavg()[0]) > 0.5:
+        print(f"load average {load:.1f}: this machine is not idle, times will be too long")
