@@ -173,13 +173,15 @@ class DenseKernel {
         high[r] += value * b;
       }
     }
-    const Size begin = panel * kWidth, count = std::min(kWidth, n_ - begin);
+    const Size begin = panel * kWidth;
+    const bool whole = begin + kWidth <= n_;
     for (int r = 0; r < height; ++r) {
       float sums[kWidth];
-      *reinterpret_cast<Lanes*>(sums) = low[r];
-      *reinterpret_cast<Lanes*>(sums + 8) = high[r];
-      apply_kernel(formula_, row_squares[r], squares_.data() + begin, kWidth, sums);
-      std::copy_n(sums, count, values[r] + (begin - origin));
+      float* out = whole ? values[r] + (begin - origin) : sums;
+      *reinterpret_cast<Lanes*>(out) = low[r];
+      *reinterpret_cast<Lanes*>(out + 8) = high[r];
+      apply_kernel(formula_, row_squares[r], squares_.data() + begin, kWidth, out);
+      if (!whole) std::copy_n(sums, n_ - begin, values[r] + (begin - origin));
     }
   }
 
@@ -193,21 +195,19 @@ class DenseKernel {
 // products. Only columns in which a row has a value take room: the rest share one of zeros.
 class SparsePanel {
  public:
-  static constexpr Size kRows = 16;
+  static constexpr Size kRows = 32;
 
   explicit SparsePanel(Size n_features) : place_(static_cast<std::size_t>(n_features), 0) {}
 
-  // The values of a column in each row; nullptr if there is none.
-  MAXMARGIN_INLINE const float* column(Size k) const {
-    return place_[k] == 0 ? nullptr : values_.data() + (place_[k] - 1) * kRows;
-  }
+  // The values of a column in each row.
+  MAXMARGIN_INLINE const float* column(Size k) const { return values_.data() + place_[k] * kRows; }
 
   // Lays out the rows index[0 .. count) of any CSR matrix instead of those before.
   template <class Rows, class Position>
   void fill(const Rows& rows, const Position* index, Size count) {
     for (const Size column : columns_) place_[column] = 0;
     columns_.clear();
-    values_.clear();
+    values_.assign(kRows, 0.0f);
     for (Size r = 0; r < count; ++r)
       for (Size k = rows.offsets[index[r]]; k < rows.offsets[index[r] + 1]; ++k) {
         const Size column = rows.columns[k];
@@ -216,12 +216,12 @@ class SparsePanel {
           values_.resize(values_.size() + kRows, 0.0f);
           place_[column] = static_cast<std::int32_t>(columns_.size());
         }
-        values_[static_cast<std::size_t>((place_[column] - 1) * kRows + r)] = rows.values[k];
+        values_[static_cast<std::size_t>(place_[column] * kRows + r)] = rows.values[k];
       }
   }
 
  private:
-  std::vector<std::int32_t> place_;  // of each column, from 1; 0: none
+  std::vector<std::int32_t> place_;  // of each column, from 1; 0: the one of zeros
   std::vector<Size> columns_;
   std::vector<float> values_;
 };
@@ -240,38 +240,45 @@ class SparseKernel {
   Size n_features() const { return samples_.n_features; }
 
   // Kernel values between `count` rows in the panel and the samples first <= j < last:
-  // values[r][j - origin].
+  // values[r][j - origin]. `row_squares` has kRows entries, whatever `count`.
   MAXMARGIN_CLONES void tile(const SparsePanel& panel, const float* row_squares, Size count,
                              Size first, Size last, float* const* values, Size origin = 0) const {
-    for (Size j = first; j < last; ++j) {
-      float sums[kRows] = {};
-      for (Size k = samples_.offsets[j]; k < samples_.offsets[j + 1]; ++k) {
-        const float* column = panel.column(samples_.columns[k]);
-        if (column == nullptr) continue;
-        const float value = samples_.values[k];
-#pragma omp simd
-        for (Size r = 0; r < kRows; ++r) sums[r] += value * column[r];
+    typedef float Lanes __attribute__((vector_size(32), aligned(4)));
+    constexpr int kLanes = kRows / 8;
+    constexpr Size kSamples = 16;
+    float block[kSamples][kRows];
+    for (Size from = first; from < last; from += kSamples) {
+      const Size samples = std::min(kSamples, last - from);
+      for (Size s = 0; s < samples; ++s) {
+        Lanes sums[kLanes] = {};
+        for (Size k = samples_.offsets[from + s]; k < samples_.offsets[from + s + 1]; ++k) {
+          const Lanes* column = reinterpret_cast<const Lanes*>(panel.column(samples_.columns[k]));
+          const float value = samples_.values[k];
+          for (int lane = 0; lane < kLanes; ++lane) sums[lane] += value * column[lane];
+        }
+        for (int lane = 0; lane < kLanes; ++lane)
+          *reinterpret_cast<Lanes*>(block[s] + 8 * lane) = sums[lane];
+        apply_kernel(formula_, squares_[from + s], row_squares, kRows, block[s]);
       }
-      for (Size r = 0; r < count; ++r) values[r][j - origin] = sums[r];
+      for (Size r = 0; r < count; ++r)
+        for (Size s = 0; s < samples; ++s) values[r][from + s - origin] = block[s][r];
     }
-    for (Size r = 0; r < count; ++r)
-      apply_kernel(formula_, row_squares[r], squares_ + first, last - first,
-                   values[r] + (first - origin));
   }
 
   void rows(const std::int32_t* index, Size count, float* const* out, int n_threads) const {
-    SparsePanel panel(n_features());
-    float squares[kRows];
-    const Size n_tiles = (n_samples() + kTile - 1) / kTile;
-    for (Size from = 0; from < count; from += kRows) {
-      const Size rows = std::min(kRows, count - from);
-      panel.fill(samples_, index + from, rows);
-      for (Size r = 0; r < rows; ++r) squares[r] = squares_[index[from + r]];
-      in_threads(n_tiles, n_threads, [&](Size begin, Size end) {
-        for (Size t = begin; t < end; ++t)
-          tile(panel, squares, rows, t * kTile, std::min((t + 1) * kTile, n_samples()), out + from);
-      });
-    }
+    const Size n_panels = (count + kRows - 1) / kRows, n_tiles = (n_samples() + kTile - 1) / kTile;
+    in_threads(n_panels, n_threads, [&](Size first, Size last) {
+      SparsePanel panel(n_features());
+      float squares[kRows] = {};
+      for (Size from = first * kRows; from < std::min(last * kRows, count); from += kRows) {
+        const Size rows = std::min(kRows, count - from);
+        panel.fill(samples_, index + from, rows);
+        for (Size r = 0; r < rows; ++r) squares[r] = squares_[index[from + r]];
+        in_threads(n_tiles, n_panels == 1 ? n_threads : 1, [&](Size begin, Size end) {
+          tile(panel, squares, rows, begin * kTile, std::min(end * kTile, n_samples()), out + from);
+        });
+      }
+    });
   }
 
  private:

@@ -65,14 +65,16 @@ void kernel_sums(const SparseKernel<Index>& kernel, CsrRows<float, RowIndex> row
   const Size n_rows = rows.n_samples;
   in_threads((n_rows + kRows - 1) / kRows, n_threads, [&](Size begin, Size end) {
     SparsePanel panel(kernel.n_features());
+    float row_squares[kRows] = {};
     std::vector<Size> index(kRows);
     for (Size from = begin * kRows; from < std::min(end * kRows, n_rows); from += kRows) {
       const Size count = std::min(kRows, n_rows - from);
       std::iota(index.begin(), index.end(), from);
       panel.fill(rows, index.data(), count);
+      std::copy_n(squares + from, count, row_squares);
       sum_tiles(kernel.n_samples(), count, coef, out + from * coef.count,
                 [&](Size first, Size last, float* const* values) {
-                  kernel.tile(panel, squares + from, count, first, last, values, first);
+                  kernel.tile(panel, row_squares, count, first, last, values, first);
                 });
     }
   });
