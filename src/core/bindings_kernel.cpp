@@ -185,7 +185,9 @@ void bind_kernel(nb::module_& m) {
                                  for (Size r = 0; r < count; ++r)
                                    std::copy_n(out[r], n, out[r] + n);
                                },
-                               2 * n};
+                               2 * n,
+                               {},
+                               self.n_threads};
           },
           nb::keep_alive<0, 1>(), "Every sample twice: rows of n values, and the same again.")
       .def(
@@ -260,7 +262,8 @@ void bind_kernel(nb::module_& m) {
                                      group.data(),
                                      epsilon,
                                      balanced,
-                                     kernel ? kernel->data() : nullptr};
+                                     kernel ? kernel->data() : nullptr,
+                                     source.n_threads};
             new (self) BoundSmo{std::make_unique<Smo>(problem, working, capacity, source.rows)};
           },
           "source"_a, "target"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),

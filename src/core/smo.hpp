@@ -27,6 +27,7 @@ struct SmoProblem {
   double epsilon;
   bool balanced;                   // sums per group are kept: pairs; else single coordinates
   const double* kernel = nullptr;  // all of K, where the problem is small: no working sets then
+  int n_threads = 1;
 };
 
 // What beta_i gains per unit if it rises, or if it falls; -infinity where the box is closed.
@@ -200,12 +201,13 @@ MAXMARGIN_CLONES Size solve_singles(SmoBlock& block, const Real* kernel, double 
   return steps;
 }
 
-// residual -= sum over rows of change_r * row_r, by pieces that stay in the cache.
-MAXMARGIN_CLONES inline void subtract_rows(const float* const* rows, const double* change,
-                                           Size count, Size n, double* __restrict residual) {
+// residual[begin .. end) -= sum over rows of change_r * row_r, by pieces that stay in the cache.
+MAXMARGIN_CLONES inline void subtract_part(const float* const* rows, const double* change,
+                                           Size count, Size begin, Size end,
+                                           double* __restrict residual) {
   constexpr Size kPiece = 1024;
-  for (Size from = 0; from < n; from += kPiece) {
-    const Size to = std::min(from + kPiece, n);
+  for (Size from = begin; from < end; from += kPiece) {
+    const Size to = std::min(from + kPiece, end);
     Size r = 0;
     for (; r + 4 <= count; r += 4) {
       const float* __restrict a = rows[r], * __restrict b = rows[r + 1], * __restrict c = rows[r + 2], * __restrict d = rows[r + 3];
@@ -222,6 +224,17 @@ MAXMARGIN_CLONES inline void subtract_rows(const float* const* rows, const doubl
       for (Size k = from; k < to; ++k) residual[k] -= p * static_cast<double>(a[k]);
     }
   }
+}
+
+inline void subtract_rows(const std::vector<const float*>& rows, const std::vector<double>& change,
+                          Size n, double* residual, int n_threads) {
+  constexpr Size kPart = 4096, kWorthThreads = Size{1} << 20;
+  const Size count = static_cast<Size>(rows.size());
+  in_threads((n + kPart - 1) / kPart, count * n < kWorthThreads ? 1 : n_threads,
+             [&](Size first, Size last) {
+               subtract_part(rows.data(), change.data(), count, first * kPart,
+                             std::min(last * kPart, n), residual);
+             });
 }
 
 class Smo {
@@ -288,7 +301,7 @@ class Smo {
         rows.push_back(cache_.row(support[k]));
         change.push_back(beta[support[k]]);
       }
-      subtract_rows(rows.data(), change.data(), count, problem_.n, fresh.data());
+      subtract_rows(rows, change, problem_.n, fresh.data(), problem_.n_threads);
     }
     return fresh;
   }
@@ -422,10 +435,13 @@ class Smo {
 
   void renew() {
     for (const std::int32_t i : set_) member_[i] = 0;
+    if (!gathered_) set_.clear();  // halted: the block is not that of the set
+    gathered_ = false;
     // The latest comers stay; there must be room for a pair.
     const Size keep =
         std::min({static_cast<Size>(set_.size()), working_ / 2, std::max<Size>(0, working_ - 2)});
     set_.erase(set_.begin(), set_.end() - keep);
+    kept_ = static_cast<Size>(set_.size());
     for (const std::int32_t i : set_) member_[i] = 1;
     const Size fresh = working_ - keep;
     take(rises_, up_, (fresh + 1) / 2);
@@ -446,21 +462,29 @@ class Smo {
     }
   }
 
+  // Values among samples that stayed are in the last block already, and K is symmetric.
   void gather() {
-    const Size q = static_cast<Size>(set_.size());
+    const Size q = static_cast<Size>(set_.size()), before = block_.size, gone = before - kept_;
+    old_.swap(block_.kernel);
     block_.resize(q, static_cast<std::size_t>(q) * q);
+    float* kernel = block_.kernel.data();
+    for (Size a = 0; a < kept_; ++a)
+      std::copy_n(old_.data() + (a + gone) * before + gone, kept_, kernel + a * q);
+    for (Size a = kept_; a < q; ++a) {
+      const float* row = cache_.row(set_[a]);
+      for (Size b = 0; b < q; ++b) kernel[a * q + b] = row[set_[b]];
+      for (Size b = 0; b < kept_; ++b) kernel[b * q + a] = kernel[a * q + b];
+    }
     for (Size a = 0; a < q; ++a) {
       const Size i = set_[a];
-      const float* row = cache_.row(i);
-      float* out = block_.kernel.data() + a * q;
-      for (Size b = 0; b < q; ++b) out[b] = row[set_[b]];
       block_.residual[a] = residual[i];
       block_.beta[a] = beta[i];
       block_.lower[a] = problem_.lower[i];
       block_.upper[a] = problem_.upper[i];
-      block_.diagonal[a] = static_cast<double>(row[i]);
+      block_.diagonal[a] = static_cast<double>(kernel[a * q + a]);
       block_.group[a] = problem_.group[i];
     }
+    gathered_ = true;
   }
 
   void scatter() {
@@ -473,8 +497,7 @@ class Smo {
       change.push_back(block_.beta[a] - beta[i]);
       beta[i] = block_.beta[a];
     }
-    subtract_rows(rows.data(), change.data(), static_cast<Size>(rows.size()), problem_.n,
-                  residual.data());
+    subtract_rows(rows, change, problem_.n, residual.data(), problem_.n_threads);
   }
 
   SmoProblem problem_;
@@ -486,6 +509,9 @@ class Smo {
   std::vector<double> up_, down_;
   std::vector<double> least_up_, least_down_;  // of each group: what gains beyond it violates
   SmoBlock block_;
+  std::vector<float> old_;  // the kernel of the block before
+  Size kept_ = 0;           // samples of the set that were in the one before
+  bool gathered_ = false;
 };
 
 }  // namespace maxmargin

@@ -177,14 +177,16 @@ def certify_expansion(
     beta: Array,
     z: Array | None = None,
     dual_z: Array | None = None,
+    error: tuple[float, float] | None = None,
 ) -> Certificate:
     """Judge f = Σ w_j k(x_j, ·) + b by a feasible β; z = Kw and dual_z = Kβ if they are known.
 
-    The same sum as for a linear f, with ‖w − w_β‖² = (w − β)'K(w − β).
+    The same sum as for a linear f, with ‖w − w_β‖² = (w − β)'K(w − β). If z has errors,
+    of that mean and spread, they are allowed for in the gap.
     """
     z = objective.kernel_values(w) if z is None else z
     if objective.hard:
-        return _certify_hard(objective, w, b, beta, z)
+        return _certify_hard(objective, w, b, beta, z, error)
     apart = w - beta
     distance = 0.0
     if apart.any():
@@ -196,6 +198,9 @@ def certify_expansion(
     slip = abs(b * float(beta.sum()))  # what rounding leaves of Σ β = 0 weakens the bound
     primal, dual = 0.5 * square + part.losses, part.conjugates - 0.5 * dual_square - slip
     gap = part.brackets + 0.5 * max(0.0, distance) + slip
+    if error is not None:
+        doubt = objective.doubt(z + b, beta, error)
+        gap, dual = gap + doubt, dual - doubt
     if objective.mass is not None:
         extra, lost = _mass_terms(objective, beta)
         primal, gap = primal + extra, gap + lost
@@ -229,7 +234,14 @@ def _mass_terms(objective: Objective, beta: Array) -> tuple[float, float]:
     return objective.mass * objective.loss.epsilon, abs(lacking * objective.loss.epsilon)
 
 
-def _certify_hard(objective: Objective, w: Array, b: float, beta: Array, z: Array) -> Certificate:
+def _certify_hard(
+    objective: Objective,
+    w: Array,
+    b: float,
+    beta: Array,
+    z: Array,
+    error: tuple[float, float] | None,
+) -> Certificate:
     """Judge a hard margin: f scaled so that the least margin is 1, β so that its value is largest.
 
     If v = f / least and α = sβ with s = Σ |β_i| / ‖w_β‖², the gap is
@@ -237,7 +249,8 @@ def _certify_hard(objective: Objective, w: Array, b: float, beta: Array, z: Arra
     """
     y, used = objective.problem.y, objective.problem.cost > 0.0
     margins = y * (z + b)
-    least = float(margins[used].min())
+    worst = abs(error[0]) + 4.0 * error[1] if error else 0.0
+    least = float(margins[used].min()) - worst
     apart = w - beta
     K_beta = z - objective.kernel_values(apart) if apart.any() else z
     mass, square, dual_square = float(np.abs(beta).sum()), float(w @ z), float(beta @ K_beta)
@@ -248,7 +261,7 @@ def _certify_hard(objective: Objective, w: Array, b: float, beta: Array, z: Arra
         primal = 0.5 * square / least**2
         change = w / least - scale * beta
         distance = float(change @ (z / least - scale * K_beta))
-        beyond = np.maximum(0.0, margins / least - 1.0)
+        beyond = np.maximum(0.0, (margins + worst) / least - 1.0)
         slip = scale * abs(b / least * float(beta.sum()))
         gap = 0.5 * max(0.0, distance) + scale * float(np.abs(beta) @ beyond) + slip
     edge = int(np.count_nonzero(beta))

@@ -233,6 +233,22 @@ class Objective:
         """Which samples are support vectors on the edge of the margin or tube."""
         return np.asarray((beta != 0.0) & (beta > self.box.lower) & (beta < self.box.upper))
 
+    def doubt(self, f: Array, beta: Array, error: tuple[float, float]) -> float:
+        """How much the gap may exceed what it seems to be, if f has errors of that mean and spread.
+
+        A sample's share of the gap changes with f at the rate β_i − pull_i, where pull_i is the end
+        of its box to which f draws it, or, near a kink of the loss, any end. Errors of different
+        samples are independent: four standard deviations of their sum are allowed for.
+        """
+        box, epsilon, (bias, spread) = self.box, self.loss.epsilon, error
+        miss = self.loss.target_scale * self.problem.y - f
+        ends = np.where(miss < -epsilon, box.lower, 0.0)
+        rate = beta - np.where(miss > epsilon, box.upper, ends)
+        unsure = np.abs(np.abs(miss) - epsilon) <= abs(bias) + spread
+        kinks = float((box.upper - box.lower).sum(where=unsure))
+        sums = abs(bias * float(rate.sum())) + 4.0 * spread * math.sqrt(float(rate @ rate))
+        return sums + (abs(bias) + spread) * kinks
+
     def fractions(self, f: Array, beta: Array) -> dict[str, float]:
         """Weigh the margin errors (bounded, with slack) and the support vectors: ν lies between."""
         cost = self.problem.cost

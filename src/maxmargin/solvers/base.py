@@ -136,6 +136,7 @@ class Monitor:
         self._values: tuple[Array | None, Array | None] = (None, None)  # of both, with a kernel
         self._best: Certificate | None = None  # of that pair, where it is known
         self._loss, self._notes = objective.loss, dict[str, float]()
+        self.doubt = 0.0  # the part of the last gap that is due to the errors of float32
         self._n_iter = 0
 
     @property
@@ -187,9 +188,11 @@ class Monitor:
         """Count the iterations to make before that look, at least one."""
         return max(1, math.ceil(self._next_look) - n_iter)
 
-    def judge_expansion(self, beta: Array, z: Array, n_iter: int) -> Status:
+    def judge_expansion(
+        self, beta: Array, z: Array, n_iter: int, error: tuple[float, float] | None = None
+    ) -> Status:
         """Do the same for a kernel machine, whose primal point is its dual point; z = Kβ."""
-        self._keep_expansion(self._certified_expansion(beta, z))
+        self._keep_expansion(self._certified_expansion(beta, z, error))
         return self._decide(n_iter)
 
     def improve_expansion(self, beta: Array, z: Array) -> None:
@@ -198,28 +201,33 @@ class Monitor:
         if self._best is not None and point.certificate.gap < self._best.gap:
             self._keep_expansion(point)
 
-    def _certified_expansion(self, beta: Array, z: Array) -> _Expansion:
+    def _certified_expansion(
+        self, beta: Array, z: Array, error: tuple[float, float] | None = None
+    ) -> _Expansion:
         """Complete β by what minimises P for it: the intercept, ρ or ε, the scale of hard f."""
         objective = self.objective
         if objective.hard:
-            return self._hard_expansion(beta, z)
+            return self._hard_expansion(beta, z, error)
         b = 0.0
         if objective.mass is not None:
             b, number = objective.best_offsets(z)
             objective = objective.at(number)
         elif objective.intercept is Intercept.FREE:
             b = objective.best_intercept(z)
-        certificate = certify_expansion(objective, beta, b, beta, z)
+        certificate = certify_expansion(objective, beta, b, beta, z, error=error)
+        self.doubt = objective.doubt(z + b, beta, error) if error else 0.0
         notes = objective.fractions(z + b, beta) if objective.mass is not None else {}
         return _Expansion(certificate, beta, b, beta, objective.loss, notes)
 
-    def _hard_expansion(self, beta: Array, z: Array) -> _Expansion:
+    def _hard_expansion(
+        self, beta: Array, z: Array, error: tuple[float, float] | None
+    ) -> _Expansion:
         """Put f midway between the classes and give it a least margin of 1, if it has one."""
         objective, y = self.objective, self.objective.problem.y
         used = objective.problem.cost > 0.0
         rise, fall = float(z[used & (y > 0.0)].min()), float(-z[used & (y < 0.0)].max())
         b, least = 0.5 * (fall - rise), 0.5 * (fall + rise)
-        certificate = certify_expansion(objective, beta, b, beta, z)
+        certificate = certify_expansion(objective, beta, b, beta, z, error=error)
         square = float(beta @ z)
         alpha = beta * (float(np.abs(beta).sum()) / square) if square > 0.0 else beta
         if least > 0.0:

@@ -16,10 +16,18 @@ EXACT_VALUES = 2**23
 _VALUES_PER_BLOCK = 2**22
 
 
-class KernelSamples:
-    """Samples as the core's kernel tiles read them: float32, and centred for the Gaussian.
+#: Values of a sample up to which its kernel rows are cheap.
+_CHEAP = 32
 
-    Centring changes no distance, and saves the small ones from cancellation.
+#: Share of non-zeros below which tiles of CSR rows are faster than those of dense ones.
+_SPARSE = 0.25
+
+
+class KernelSamples:
+    """Samples as the core's kernel tiles read them: float32, CSR if most of them is 0.
+
+    Dense samples are centred for the Gaussian: that changes no distance, and saves the small ones
+    from cancellation.
     """
 
     def __init__(self, kernel: Kernel | None, X: Matrix, n_threads: int = 1) -> None:
@@ -27,15 +35,17 @@ class KernelSamples:
         self.n_threads = n_threads
         self.kernel, self.X, self.formula = kernel, X, kernel.formula()
         self.centre: Array | None = None
-        if isinstance(kernel, Gaussian) and not sparse.issparse(X) and X.shape[0] > 0:
+        self.sparse = sparse.issparse(X) or _mostly_zero(X)
+        if isinstance(kernel, Gaussian) and not self.sparse and X.shape[0] > 0:
             self.centre = X.mean(axis=0, dtype=np.float64)
 
     def prepared(self, X: Matrix) -> tuple[Matrix, Array]:
         """Return the samples in float32 and their squared norms."""
-        if sparse.issparse(X):
-            X = X.astype(np.float32, copy=False)
+        if self.sparse:
+            X, _ = view_rows(sparse.csr_array(X, dtype=np.float32))
             square = np.asarray(X.power(2).sum(axis=1), dtype=np.float32).ravel()
             return X, np.ascontiguousarray(square)
+        X = X.toarray() if sparse.issparse(X) else X
         X = X if self.centre is None else X - self.centre
         X = np.ascontiguousarray(X, dtype=np.float32)
         return X, np.einsum("ij,ij->i", X, X, dtype=np.float64).astype(np.float32)
@@ -46,8 +56,16 @@ class KernelSamples:
         if self.formula is None:
             return _core.KernelRows(self._block, X.shape[0])
         samples, square = self.prepared(X)
-        width = (X.shape[1],) if sparse.issparse(X) else ()
+        width = (X.shape[1],) if self.sparse else ()
         return _core.KernelRows(*_parts(samples), *width, square, self.formula, self.n_threads)
+
+    @property
+    def cheap(self) -> bool:
+        """Whether a kernel row takes less time to compute than memory to keep it takes to touch."""
+        if self.formula is None:
+            return False
+        stored = _n_values(self.X[:256]) / 256 if self.sparse else self.X.shape[1]
+        return bool(stored < _CHEAP)
 
     def _block(self, index: Array) -> Array:
         return np.ascontiguousarray(self.kernel(self.X[index], self.X), dtype=np.float32)
@@ -65,9 +83,9 @@ class KernelSamples:
                 values[rows] = self.kernel(X[rows], self.X) @ coef.T
             return values
         source, coef = self.rows(), np.ascontiguousarray(coef)
-        stored = X.nnz // X.shape[0] if sparse.issparse(self.X) and sparse.issparse(X) else 0
-        for rows in _slices(X.shape[0], stored or X.shape[1]):
-            samples, square = self.prepared(_stored_as(self.X, X[rows]))
+        stored = X.nnz // X.shape[0] if self.sparse and sparse.issparse(X) else X.shape[1]
+        for rows in _slices(X.shape[0], stored):
+            samples, square = self.prepared(X[rows])
             source.predict(*_parts(samples), square, coef, values[rows])
         return values
 
@@ -78,11 +96,14 @@ def _slices(count: int, width: int) -> list[slice]:
     return [slice(begin, begin + step) for begin in range(0, count, step)]
 
 
-def _stored_as(model: Matrix, X: Matrix) -> Matrix:
-    """Return X dense or as CSR, whichever the model is."""
-    if sparse.issparse(model):
-        return view_rows(sparse.csr_array(X))[0]
-    return X.toarray() if sparse.issparse(X) else X
+def _mostly_zero(X: Matrix) -> bool:
+    """Whether few of the values are not 0, by some of the rows."""
+    some = X[:: max(1, X.shape[0] // 256)]
+    return bool(np.count_nonzero(some) < _SPARSE * some.size)
+
+
+def _n_values(X: Matrix) -> int:
+    return int(X.nnz) if sparse.issparse(X) else int(np.count_nonzero(X))
 
 
 def _parts(X: Matrix) -> tuple[Array, ...]:

@@ -29,6 +29,12 @@ _PATIENCE = 30
 #: Kernel values beyond it leave the range of float32 in sums and products.
 _LARGEST = 1e30
 
+#: Megabytes for rows that are cheap: more would take longer to touch than the rows to compute.
+_CACHE_IF_CHEAP = 256.0
+
+#: Samples at which sums of float32 kernel values are compared with float64.
+_TRIED = 128
+
 #: Values of a caller's kernel between two looks at the clock and at Ctrl-C.
 _VALUES_PER_POLL = 2**16
 
@@ -48,7 +54,8 @@ class SMO:
     working_set : int
         Samples whose kernel values among each other are at hand at a time.
     cache_size : float or None
-        Megabytes for kernel rows; None: half of the memory that is free.
+        Megabytes for kernel rows; None: half of the memory that is free, or 256 for samples of so
+        few values that rows are cheaper to compute than to keep.
     n_threads : int
         Threads for kernel values.
     small : int
@@ -86,7 +93,10 @@ class SMO:
     def _solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
         problem, n, form = objective.problem, objective.problem.n_samples, DualForm.of(objective)
         K = form.doubly(_whole(objective)) if self._is_small(objective, form) else None
-        rows = KernelSamples(objective.kernel, problem.X, self.n_threads).rows()
+        samples = KernelSamples(objective.kernel, problem.X, self.n_threads)
+        rows, cache = samples.rows(), self.cache_size
+        if cache is None and samples.cheap:
+            cache = _CACHE_IF_CHEAP
         smo = _core.Smo(
             rows.twice() if form.doubled else rows,
             form.target,
@@ -96,7 +106,7 @@ class SMO:
             form.epsilon,
             form.balanced,
             self.working_set,
-            row_capacity(len(form.target), self.cache_size, self.working_set),
+            row_capacity(len(form.target), cache, self.working_set),
             K,
         )
         begin = form.begin if start.beta is None else form.unfold(objective, start.beta)
@@ -107,23 +117,26 @@ class SMO:
         most = _STEPS_PER_LOOK if K is None else _STEPS_IF_SMALL
         if start.beta is None:
             steps = monitor.iterations_left(0, most)
-        least, failures = math.inf, 0
+        least, failures, precise = math.inf, 0, False
         while True:
             before = smo.outer_steps
             smo.run(tol, form.negligible, steps, monitor.stopped)
             satisfied = smo.outer_steps < before + steps  # its own estimate, in float32, was
             variables = smo.beta
             beta = form.fold(variables)
-            z = None
+            z, error = None, None
             if K is not None:
                 z = K[:n, :n] @ beta
-            elif n * np.count_nonzero(beta) <= EXACT_VALUES:
+            elif precise or n * np.count_nonzero(beta) <= EXACT_VALUES:
                 z = _exact_values(objective, beta, monitor)
             exact = z is not None
             if z is None:
                 fresh = smo.fresh_residual(monitor.stopped)  # nothing if it was stopped
                 z = target - (fresh if len(fresh) else smo.residual)[:n]
-            status = monitor.judge_expansion(beta, z, smo.outer_steps)
+                error = _error(objective, beta, z)
+            status = monitor.judge_expansion(beta, z, smo.outer_steps, error)
+            if satisfied and status is Status.RUNNING:
+                precise = precise or monitor.doubt > 0.1 * monitor.tol * abs(monitor.dual)
             if status is Status.OPTIMAL and exact:
                 for better in polished(objective, beta, z):
                     monitor.improve_expansion(better, z + objective.kernel_values(better - beta))
@@ -169,6 +182,20 @@ def _exact_values(objective: Objective, beta: Array, monitor: Monitor) -> Array 
         if rows.stop < len(beta) and monitor.stopped():
             return None
     return values
+
+
+def _error(objective: Objective, beta: Array, z: Array) -> tuple[float, float]:
+    """Mean and spread of the error of z, summed from float32 rows, by a sample in float64.
+
+    The sample is of support vectors on the edge, where an error counts most.
+    """
+    assert objective.kernel is not None
+    edge, support, X = objective.edge(beta), np.flatnonzero(beta), objective.problem.X
+    candidates = np.flatnonzero(edge) if edge.any() else np.arange(len(beta))
+    rows = candidates[:: max(1, len(candidates) // _TRIED)][:_TRIED]
+    exact = objective.kernel(X[rows], X[support]) @ beta[support] if len(support) else z[rows]
+    apart = z[rows] - exact
+    return float(apart.mean()), float(apart.std())
 
 
 def row_capacity(n: int, cache_size: float | None, least: int) -> int:
