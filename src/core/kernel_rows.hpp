@@ -226,6 +226,30 @@ class SparsePanel {
   std::vector<float> values_;
 };
 
+// out[r][at + c] = in[c][r] for r < count and c < 8, where in has rows of `stride` values, 8 of
+// which are read whatever `count`.
+template <Size stride>
+MAXMARGIN_INLINE void transpose(const float* in, float* const* out, Size count, Size at) {
+  typedef float Lanes __attribute__((vector_size(32), aligned(4)));
+  Lanes a[8], b[8];
+  for (int c = 0; c < 8; ++c) a[c] = *reinterpret_cast<const Lanes*>(in + c * stride);
+  for (int c = 0; c < 8; c += 2) {
+    b[c] = __builtin_shufflevector(a[c], a[c + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+    b[c + 1] = __builtin_shufflevector(a[c], a[c + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+  }
+  for (int half = 0; half < 8; half += 4)
+    for (int c = half; c < half + 2; ++c) {
+      a[half + 2 * (c - half)] = __builtin_shufflevector(b[c], b[c + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+      a[half + 2 * (c - half) + 1] =
+          __builtin_shufflevector(b[c], b[c + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+    }
+  for (int c = 0; c < 4; ++c) {
+    b[c] = __builtin_shufflevector(a[c], a[c + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+    b[c + 4] = __builtin_shufflevector(a[c], a[c + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+  }
+  for (Size r = 0; r < count; ++r) *reinterpret_cast<Lanes*>(out[r] + at) = b[r];
+}
+
 // The same for CSR samples: all of them are streamed against a panel of rows.
 template <class Index>
 class SparseKernel {
@@ -259,6 +283,13 @@ class SparseKernel {
         for (int lane = 0; lane < kLanes; ++lane)
           *reinterpret_cast<Lanes*>(block[s] + 8 * lane) = sums[lane];
         apply_kernel(formula_, squares_[from + s], row_squares, kRows, block[s]);
+      }
+      if (samples == kSamples) {
+        for (Size s = 0; s < kSamples; s += 8)
+          for (Size r = 0; r < count; r += 8)
+            transpose<kRows>(block[s] + r, values + r, std::min<Size>(8, count - r),
+                             from + s - origin);
+        continue;
       }
       for (Size r = 0; r < count; ++r)
         for (Size s = 0; s < samples; ++s) values[r][from + s - origin] = block[s][r];

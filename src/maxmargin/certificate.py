@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -170,23 +171,28 @@ def certify(objective: Objective, w: Array, b: float, beta: Array) -> Certificat
     return certify_pair(objective, w, b, beta)
 
 
-def certify_expansion(
-    objective: Objective,
-    w: Array,
-    b: float,
-    beta: Array,
-    z: Array | None = None,
-    dual_z: Array | None = None,
-    error: tuple[float, float] | None = None,
-) -> Certificate:
-    """Judge f = Σ w_j k(x_j, ·) + b by a feasible β; z = Kw and dual_z = Kβ if they are known.
+class Known(NamedTuple):
+    """Values at the samples that need not be computed again: z = Kw, dual_z = Kβ.
 
-    The same sum as for a linear f, with ‖w − w_β‖² = (w − β)'K(w − β). If z has errors,
-    of that mean and spread, they are allowed for in the gap.
+    `error` is the mean and the spread of the error of z, where it comes from float32 rows.
     """
-    z = objective.kernel_values(w) if z is None else z
+
+    z: Array
+    dual_z: Array | None = None
+    error: tuple[float, float] | None = None
+
+
+def certify_expansion(
+    objective: Objective, w: Array, b: float, beta: Array, known: Known | None = None
+) -> Certificate:
+    """Judge f = Σ w_j k(x_j, ·) + b by a feasible β.
+
+    The same sum as for a linear f, with ‖w − w_β‖² = (w − β)'K(w − β). If z has errors, they are
+    allowed for in the gap.
+    """
+    z, dual_z, error = known or Known(objective.kernel_values(w))
     if objective.hard:
-        return _certify_hard(objective, w, b, beta, z, error)
+        return _certify_hard(objective, w, b, beta, Known(z, dual_z, error))
     apart = w - beta
     distance = 0.0
     if apart.any():
@@ -235,12 +241,7 @@ def _mass_terms(objective: Objective, beta: Array) -> tuple[float, float]:
 
 
 def _certify_hard(
-    objective: Objective,
-    w: Array,
-    b: float,
-    beta: Array,
-    z: Array,
-    error: tuple[float, float] | None,
+    objective: Objective, w: Array, b: float, beta: Array, known: Known
 ) -> Certificate:
     """Judge a hard margin: f scaled so that the least margin is 1, β so that its value is largest.
 
@@ -248,6 +249,7 @@ def _certify_hard(
     ½‖w_v − w_α‖² + Σ |α_i| (y_i v(x_i) − 1).
     """
     y, used = objective.problem.y, objective.problem.cost > 0.0
+    z, _, error = known
     margins = y * (z + b)
     worst = abs(error[0]) + 4.0 * error[1] if error else 0.0
     least = float(margins[used].min()) - worst

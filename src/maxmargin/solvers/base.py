@@ -15,7 +15,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 import maxmargin._core as _core
-from maxmargin.certificate import Certificate, Status, certify_expansion, certify_pair, relative
+from maxmargin.certificate import (
+    Certificate,
+    Known,
+    Status,
+    certify_expansion,
+    certify_pair,
+    relative,
+)
 from maxmargin.losses import Loss
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Record, Solution
@@ -214,7 +221,7 @@ class Monitor:
             objective = objective.at(number)
         elif objective.intercept is Intercept.FREE:
             b = objective.best_intercept(z)
-        certificate = certify_expansion(objective, beta, b, beta, z, error=error)
+        certificate = certify_expansion(objective, beta, b, beta, Known(z, z, error))
         self.doubt = objective.doubt(z + b, beta, error) if error else 0.0
         notes = objective.fractions(z + b, beta) if objective.mass is not None else {}
         return _Expansion(certificate, beta, b, beta, objective.loss, notes)
@@ -227,7 +234,7 @@ class Monitor:
         used = objective.problem.cost > 0.0
         rise, fall = float(z[used & (y > 0.0)].min()), float(-z[used & (y < 0.0)].max())
         b, least = 0.5 * (fall - rise), 0.5 * (fall + rise)
-        certificate = certify_expansion(objective, beta, b, beta, z, error=error)
+        certificate = certify_expansion(objective, beta, b, beta, Known(z, z, error))
         square = float(beta @ z)
         alpha = beta * (float(np.abs(beta).sum()) / square) if square > 0.0 else beta
         if least > 0.0:
@@ -247,7 +254,9 @@ class Monitor:
         objective = self.objective
         if objective.intercept is Intercept.FREE and objective.loss.bounded:
             b = objective.best_intercept(w.values)
-        certificate = certify_expansion(objective, w.coef, b, beta.coef, w.values, beta.values)
+        certificate = certify_expansion(
+            objective, w.coef, b, beta.coef, Known(w.values, beta.values)
+        )
         self._keep(certificate, (w.coef, b), beta.coef, (w.values, beta.values))
         return self._decide(n_iter)
 
@@ -304,7 +313,8 @@ class Monitor:
         pair = self._primal[1], self._primal[2], self._dual[1]
         if self.objective.kernel is None:
             return certify_pair(self.objective, *pair)
-        return certify_expansion(self.objective, *pair, *self._values)
+        z, dual_z = self._values
+        return certify_expansion(self.objective, *pair, Known(z, dual_z) if z is not None else None)
 
     def finish(self, solver: str, status: Status, **notes: float) -> Solution:
         """Return the best point seen, certified as a pair."""

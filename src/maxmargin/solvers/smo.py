@@ -91,24 +91,9 @@ class SMO:
             ) from error
 
     def _solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
-        problem, n, form = objective.problem, objective.problem.n_samples, DualForm.of(objective)
+        n, form = objective.problem.n_samples, DualForm.of(objective)
         K = form.doubly(_whole(objective)) if self._is_small(objective, form) else None
-        samples = KernelSamples(objective.kernel, problem.X, self.n_threads)
-        rows, cache = samples.rows(), self.cache_size
-        if cache is None and samples.cheap:
-            cache = _CACHE_IF_CHEAP
-        smo = _core.Smo(
-            rows.twice() if form.doubled else rows,
-            form.target,
-            form.lower,
-            form.upper,
-            form.group,
-            form.epsilon,
-            form.balanced,
-            self.working_set,
-            row_capacity(len(form.target), cache, self.working_set),
-            K,
-        )
+        smo = self._engine(objective, form, K)
         begin = form.begin if start.beta is None else form.unfold(objective, start.beta)
         if begin.any():
             smo.start(begin, monitor.stopped)
@@ -135,15 +120,11 @@ class SMO:
                 z = target - (fresh if len(fresh) else smo.residual)[:n]
                 error = _error(objective, beta, z)
             status = monitor.judge_expansion(beta, z, smo.outer_steps, error)
-            if satisfied and status is Status.RUNNING:
-                precise = precise or monitor.doubt > 0.1 * monitor.tol * abs(monitor.dual)
-            if status is Status.OPTIMAL and exact:
-                for better in polished(objective, beta, z):
-                    monitor.improve_expansion(better, z + objective.kernel_values(better - beta))
             if status is not Status.RUNNING:
                 break
             if satisfied:
                 tol *= 0.5
+                precise = precise or monitor.doubt > 0.1 * monitor.tol * abs(monitor.dual)
                 gap = monitor.history[-1].gap
                 failures = 0 if gap < 0.9 * least else failures + 1
                 least = min(least, gap)
@@ -155,8 +136,28 @@ class SMO:
                 z = z + objective.kernel_values(form.fold(variables) - beta)
             smo.go_on(variables, form.target - np.tile(z, len(form.target) // n))
             steps = monitor.iterations_left(smo.outer_steps, most)
+        for better in polished(objective, beta, z) if status is Status.OPTIMAL and exact else []:
+            monitor.improve_expansion(better, z + objective.kernel_values(better - beta))
         return monitor.finish(
             self.name, status, violation=smo.violation, steps=smo.steps, rows=smo.rows_computed
+        )
+
+    def _engine(self, objective: Objective, form: DualForm, K: Array | None) -> _core.Smo:
+        samples = KernelSamples(objective.kernel, objective.problem.X, self.n_threads)
+        rows, cache = samples.rows(), self.cache_size
+        if cache is None and samples.cheap:
+            cache = _CACHE_IF_CHEAP
+        return _core.Smo(
+            rows.twice() if form.doubled else rows,
+            form.target,
+            form.lower,
+            form.upper,
+            form.group,
+            form.epsilon,
+            form.balanced,
+            self.working_set,
+            row_capacity(len(form.target), cache, self.working_set),
+            K,
         )
 
     def _is_small(self, objective: Objective, form: DualForm) -> bool:
