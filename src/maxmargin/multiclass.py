@@ -8,12 +8,24 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import numpy as np
+from joblib import effective_n_jobs
+from joblib.parallel import ThreadingBackend
 from numpy.typing import NDArray
 
 from maxmargin.validation import Array
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return the threads that n_jobs stands for, as joblib counts it.
+
+    A number means as many even in a daemon process, which may not start others: threads it may.
+    """
+    if n_jobs is None:
+        return int(effective_n_jobs(None))
+    return int(ThreadingBackend().effective_n_jobs(n_jobs))
 
 
 def in_threads(

@@ -194,3 +194,12 @@ def test_ctrl_c_after_a_fit_is_python_s_own():
     out, _, code = interrupt(SLEEP)
     assert "KeyboardInterrupt" in out
     assert code != 0
+
+
+def test_a_daemon_process_may_use_threads():
+    code = (
+        "import multiprocessing as mp; from maxmargin.multiclass import n_threads;"
+        "mp.current_process()._config['daemon'] = True;"
+        "assert (n_threads(2), n_threads(None)) == (2, 1); assert n_threads(-1) >= 1"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
@@ -21,7 +20,7 @@ from maxmargin.certificate import Certificate, Status, total
 from maxmargin.estimators._progress import Progress
 from maxmargin.joint import JointObjective
 from maxmargin.losses import Loss
-from maxmargin.multiclass import collapsed, in_threads
+from maxmargin.multiclass import collapsed, in_threads, n_threads
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Record, Solution
@@ -215,7 +214,7 @@ class LinearModel(CertifiedModel):
                     return self._solver(objective).solve(objective, monitor, start)
 
             solutions = in_threads(
-                solve, range(len(targets)), effective_n_jobs(getattr(self, "n_jobs", None))
+                solve, range(len(targets)), n_threads(getattr(self, "n_jobs", None))
             )
         self._store(solutions)
         self._members = members

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone, is_classifier
@@ -18,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.certificate import Status
 from maxmargin.kernels import Kernel, Linear
+from maxmargin.multiclass import n_threads
 from maxmargin.solvers.kernel_samples import KernelSamples
 from maxmargin.solvers.memory import free_memory
 from maxmargin.solvers.smo import SMO
@@ -102,7 +102,7 @@ class _Measured:
             rows=max(1.0, *rows),
             values=max(1.0, float(np.dot(sizes, rows))),
             largest=max(sizes) / X.shape[0],
-            together=min(len(sizes), effective_n_jobs(model.n_jobs)),
+            together=min(len(sizes), n_threads(model.n_jobs)),
             finished=Status.STOPPED_BY_TIME not in statuses,
             kernel=model._fitted_kernel,
         )
@@ -133,7 +133,7 @@ def estimate_cost(model: Any, X: Matrix, y: NDArray[Any] | None, max_time: float
     values = last.values * ratio * max(1.0, rows / last.rows)
     if rows > capacity:  # half of a working set is new in each outer step
         values += outer_steps * (1.0 - capacity / rows) * 0.5 * SMO.working_set * largest
-    per_value = _seconds_per_value(last.kernel, X, effective_n_jobs(model.n_jobs))
+    per_value = _seconds_per_value(last.kernel, X, n_threads(model.n_jobs))
     least = min(fit.seconds for fit in fits)
     stepping = max(0.0, last.seconds - least - per_value * last.values) / last.outer_steps
     cost = CostEstimate(

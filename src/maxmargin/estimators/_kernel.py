@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
@@ -29,7 +28,7 @@ from maxmargin.kernels import (
     Sigmoid,
     User,
 )
-from maxmargin.multiclass import in_threads
+from maxmargin.multiclass import in_threads, n_threads
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
@@ -125,7 +124,7 @@ class KernelBase(CertifiedModel):
                     monitor = Monitor(objective, stopping, interrupt, report, begin)
                     return solver.solve(objective, monitor, starts[task])
 
-            solutions = in_threads(solve, range(len(tasks)), effective_n_jobs(self.n_jobs))
+            solutions = in_threads(solve, range(len(tasks)), n_threads(self.n_jobs))
         self.solutions_ = tuple(solutions)
         return progress
 
@@ -142,7 +141,7 @@ class KernelBase(CertifiedModel):
 
     def _kernel_solver(self, n_tasks: int) -> Solver:
         """Return the solver, with its share of the threads and of the memory."""
-        jobs, cache = effective_n_jobs(self.n_jobs), self.cache_size
+        jobs, cache = n_threads(self.n_jobs), self.cache_size
         together = min(jobs, n_tasks)
         if cache is None and together > 1:
             cache = 0.5e-6 * free_memory() / together
@@ -162,7 +161,7 @@ class KernelBase(CertifiedModel):
         X, _ = view_rows(self._check_rows(X, reset=False))
         if self._fitted_kernel is None:  # X has the kernel values themselves
             return np.asarray(X[:, self.support_] @ coef.T)
-        jobs = effective_n_jobs(self.n_jobs)
+        jobs = n_threads(self.n_jobs)
         return KernelSamples(self._fitted_kernel, self.support_vectors_, jobs).predict(X, coef)
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.callback import with_callbacks
@@ -20,7 +19,7 @@ from maxmargin.estimators._kernel import KernelBase
 from maxmargin.estimators.linear import LinearClassifier
 from maxmargin.kernels import Kernel
 from maxmargin.losses import CLASSIFICATION
-from maxmargin.multiclass import binary_targets
+from maxmargin.multiclass import binary_targets, n_threads
 from maxmargin.objective import Objective
 from maxmargin.problem import Problem
 from maxmargin.solvers import Solver
@@ -188,7 +187,7 @@ random_state, verbose
     def _kernel_solver(self, n_tasks: int) -> Solver:
         solver = self.solver
         assert isinstance(solver, KernelPegasos)
-        return replace(solver, n_threads=effective_n_jobs(self.n_jobs) if n_tasks == 1 else 1)
+        return replace(solver, n_threads=n_threads(self.n_jobs) if n_tasks == 1 else 1)
 
     def _check_kernel(self) -> None:
         if self._precomputed:
