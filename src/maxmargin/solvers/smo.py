@@ -124,7 +124,7 @@ class SMO:
                 break
             if satisfied:
                 tol *= 0.5
-                precise = precise or monitor.doubt > 0.1 * monitor.tol * abs(monitor.dual)
+                precise = precise or monitor.doubt > 0.5 * monitor.tol * abs(monitor.dual)
                 gap = monitor.history[-1].gap
                 failures = 0 if gap < 0.9 * least else failures + 1
                 least = min(least, gap)
