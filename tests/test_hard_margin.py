@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
 from maxmargin import SMO, SVC, NotSeparableError, Objective, Problem, Status, certify
+from maxmargin.certificate import certify_expansion
 from maxmargin.kernels import Linear
 from maxmargin.losses import HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
@@ -127,3 +128,36 @@ def test_a_hard_margin_needs_an_intercept():
 def test_other_c_are_refused(C):
     with pytest.raises(ValueError, match="C must be a positive"):
         SVC(C=C).fit(*separable())
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e4, 1e5])
+def test_a_shift_changes_neither_the_margin_nor_the_verdict(shift):
+    rng = np.random.default_rng(0)
+    X = rng.integers(-8, 9, size=(100, 2)).astype(float)
+    X[50:, 0] += 40.0
+    y = np.repeat([0, 1], 50)
+    least = X[50:, 0].min() - X[:50, 0].max()
+    model = SVC(C=np.inf, kernel="linear", tol=1e-4).fit(X + shift, y)
+    assert model.certificate_.status is Status.OPTIMAL
+    assert model.certificate_.margin == pytest.approx(0.5 * least, rel=0.02)
+    beta = model.solution_.beta
+    assert abs(beta.sum()) <= 1e-9 * np.abs(beta).sum()
+
+
+def test_a_dual_point_that_is_not_balanced_proves_nothing():
+    X, y = separable()
+    problem = Problem(X, y.astype(float), np.ones(len(y)))
+    objective = Objective(problem, HINGE, kernel=Linear())
+    beta = np.where(y > 0, 0.1, 0.0)
+    assert certify_expansion(objective, beta, 0.0, beta).gap == np.inf
+
+
+def test_no_time_at_all_leaves_a_model_that_prints():
+    with pytest.warns(Warning, match="stopped by max_time"):
+        model = SVC(C=np.inf, max_time=1e-9).fit(*separable(1500))
+    assert "no separator found yet" in str(model.certificate_)
+
+
+def test_an_indefinite_kernel_has_no_margin():
+    with pytest.raises(ValueError, match="Mercer"):
+        SVC(C=np.inf, kernel="sigmoid").fit(*separable())

@@ -412,3 +412,13 @@ def test_pegasos_takes_a_kernel_matrix():
 def test_pegasos_is_not_a_name_for_regression():
     with pytest.raises(ValueError, match="solver must be one of 'smo', 'qp', got 'pegasos'"):
         SVR(solver="pegasos").fit(*DIABETES)
+
+
+@pytest.mark.parametrize("shift", [2.0**20, 2.0**30])
+def test_a_gaussian_does_not_see_a_shift(shift):
+    rng = np.random.default_rng(0)
+    X = rng.integers(-8, 9, size=(200, 2)).astype(float)
+    y = X[:, 0] * X[:, 1] + 8 * rng.normal(size=200) > 0
+    here, there = (SVC(gamma=0.05, tol=1e-6).fit(X + by, y) for by in (0.0, shift))
+    assert there.certificate_.primal == pytest.approx(here.certificate_.primal, rel=1e-5)
+    np.testing.assert_array_equal(here.predict(X), there.predict(X + shift))

@@ -331,7 +331,7 @@ class Smo {
     return total;
   }
 
-  // Outer steps until the gap looks like tol times the dual value, or is at most `negligible`.
+  // Outer steps until the gap looks like tol times the dual value, or either is `negligible`.
   void run(double tol, double negligible, Size max_outer, Poll& poll) {
     constexpr int kPatience = 10;
     double best = dual();
@@ -340,6 +340,7 @@ class Smo {
       if (!step(0.0, poll)) return;
       const double now = dual();
       if (gap() <= std::max(tol * std::fabs(now), negligible)) return;
+      if (negligible > 0.0 && std::fabs(now) <= negligible) return;
       idle = now > best + 1e-15 * std::fabs(best) ? 0 : idle + 1;
       best = std::max(best, now);
       stuck = idle == kPatience;

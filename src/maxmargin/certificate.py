@@ -89,7 +89,7 @@ class Certificate:
                 " semidefinite, so nothing is proven about the optimum"
             )
         if self.primal == math.inf:
-            near = math.sqrt(2.0 / self.dual)
+            near = math.sqrt(2.0 / self.dual) if self.dual > 0.0 else math.inf
             return f"no separator found yet; the classes' convex hulls come within {near:.2g}"
         if self.gap == 0.0:
             return "objective proven optimal"
@@ -201,7 +201,7 @@ def certify_expansion(
     square = float(w @ z)
     dual_square = square - 2.0 * float(apart @ z) + distance
     part = objective.judge.tally_values(z + b, beta)
-    slip = abs(b * float(beta.sum()))  # what rounding leaves of Σ β = 0 weakens the bound
+    slip = _slip(objective, b, beta)
     primal, dual = 0.5 * square + part.losses, part.conjugates - 0.5 * dual_square - slip
     gap = part.brackets + 0.5 * max(0.0, distance) + slip
     if error is not None:
@@ -223,6 +223,14 @@ def certify_expansion(
         slack_sum=part.slacks,
         convex=objective.convex,
     )
+
+
+def _slip(objective: Objective, b: float, beta: Array) -> float:
+    """Return what rounding leaves of Σ β = 0 weakens the bound by; more than that voids it."""
+    if objective.intercept is not Intercept.FREE:
+        return 0.0
+    left = abs(float(beta.sum()))
+    return abs(b) * left if left <= 1e-9 * float(np.abs(beta).sum()) else math.inf
 
 
 def _mass_terms(objective: Objective, beta: Array) -> tuple[float, float]:
@@ -259,12 +267,12 @@ def _certify_hard(
     scale = mass / dual_square if dual_square > 0.0 else math.inf
     dual = 0.5 * mass * scale if mass > 0.0 else 0.0
     primal = gap = math.inf
-    if least > 0.0 and mass > 0.0:
+    if least > 0.0 and mass > 0.0 and min(square, dual_square) > 0.0:
         primal = 0.5 * square / least**2
         change = w / least - scale * beta
         distance = float(change @ (z / least - scale * K_beta))
         beyond = np.maximum(0.0, (margins + worst) / least - 1.0)
-        slip = scale * abs(b / least * float(beta.sum()))
+        slip = scale * _slip(objective, b / least, beta)
         gap = 0.5 * max(0.0, distance) + scale * float(np.abs(beta) @ beyond) + slip
     edge = int(np.count_nonzero(beta))
     return Certificate(
@@ -275,8 +283,8 @@ def _certify_hard(
         kkt_violation=float(margins[beta != 0.0].max() / least - 1.0) if gap < math.inf else gap,
         n_support_free=edge,
         n_support_bounded=0,
-        margin=least / math.sqrt(square) if least > 0.0 else 0.0,
-        slack_sum=0.0 if least > 0.0 else math.inf,
+        margin=least / math.sqrt(square) if primal < math.inf else 0.0,
+        slack_sum=0.0 if primal < math.inf else math.inf,
         convex=objective.convex,
     )
 

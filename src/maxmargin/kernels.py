@@ -343,7 +343,9 @@ def squares(A: Matrix) -> Array:
 
 
 def squared_distances(A: Matrix, B: Matrix) -> Array:
-    """Return ‖a − b‖² of every pair, at least 0."""
+    """Return ‖a − b‖² of every pair, at least 0; seen from one of them, lest differences cancel."""
+    if not sparse.issparse(A) and not sparse.issparse(B) and B.shape[0] > 0:
+        A, B = A - B[:1], B - B[:1]
     distances = squares(A)[:, None] + squares(B)[None, :] - 2.0 * dots(A, B)
     return np.maximum(distances, 0.0, out=distances)
 

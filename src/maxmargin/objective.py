@@ -119,10 +119,15 @@ class Objective:
     def hopeless(self) -> float:
         """A dual value that shows a hard margin to be impossible, as far as numbers can tell.
 
-        ½‖w‖² is then so large that the margin is less than a millionth of the longest row.
+        ½‖w‖² is then so large that the margin is less than a millionth of the largest distance from
+        one of the samples.
         """
-        longest = float(self.diagonal.max())
-        return 0.5e12 / longest if self.hard and longest > 0.0 else math.inf
+        if not self.hard or self.kernel is None:
+            return math.inf
+        X = self.problem.X
+        apart = self.diagonal + self.diagonal[0] - 2.0 * self.kernel(X, X[:1])[:, 0]
+        widest = float(apart.max())
+        return 0.5e12 / widest if widest > 0.0 else math.inf
 
     @cached_property
     def unit(self) -> float:
@@ -284,14 +289,14 @@ class Objective:
         """Σ |β_i| = mass, in equal shares of the two labels; scaled down, or filled up evenly."""
         y, cost = self.problem.y, self.problem.cost
         sides = [y > 0.0, y < 0.0] if self.intercept is Intercept.FREE else [y > 0.0]
-        share = mass / len(sides)
         for side in sides:
             size, most = np.abs(beta[side]), cost[side]
-            total = float(size.sum())
+            total, share = float(size.sum()), min(mass / len(sides), float(most.sum()))
+            room = float((most - size).sum())
             if total > share:
                 size *= share / total
-            elif total < share:
-                size += (most - size) * ((share - total) / float((most - size).sum()))
+            elif total < share and room > 0.0:
+                size += (most - size) * min(1.0, (share - total) / room)
             beta[side] = y[side] * size
         return beta
 

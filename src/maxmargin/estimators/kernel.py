@@ -197,6 +197,8 @@ class SVC(ClassifierMixin, KernelModel):
             return Objective(problem, HINGE, self._intercept(), kernel=kernel)
         if not self.fit_intercept:
             raise ValueError("C=inf needs fit_intercept=True: give a large finite C instead.")
+        if kernel.mercer is False:
+            raise ValueError("C=inf needs a Mercer kernel: only there do distances mean a margin.")
         return Objective(problem, HINGE, Intercept.FREE, kernel=kernel, hard=True)
 
     def _refuse_inseparable(self, tasks: list[Task], n_samples: int) -> None:

@@ -302,7 +302,7 @@ class Monitor:
         stop = self._report is not None and self._report(record, *self._primal[1:])
         if self._best and self._best.relative_gap <= self.tol:
             return Status.OPTIMAL
-        if dual > self.objective.hopeless:
+        if dual > self.objective.hopeless and primal == math.inf:
             return Status.INFEASIBLE
         return Status.INTERRUPTED if stop else self.halted(n_iter)
 

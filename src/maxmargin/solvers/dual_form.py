@@ -162,13 +162,21 @@ def _change(
 ) -> Array:
     """Return δ of the equations at (β, z)."""
     assert objective.kernel is not None
-    X, size, (beta, z) = objective.problem.X[free], len(free), point
-    thresholds = np.zeros((size, 0))
-    if form.balanced:
-        thresholds = (group[:, np.newaxis] == np.unique(group)).astype(float)
-    system = np.zeros((size + thresholds.shape[1],) * 2)
-    system[:size, :size] = objective.kernel(X, X)
-    system[:size, size:], system[size:, :size] = thresholds, thresholds.T
-    target = form.target[free] - form.epsilon * np.sign(beta[free])
-    right = np.append(target - z[free], np.zeros(thresholds.shape[1]))
-    return np.asarray(linalg.lstsq(system, right, cond=1e-13, lapack_driver="gelsy")[0][:size])
+    X, (beta, z) = objective.problem.X[free], point
+    K = objective.kernel(X, X)
+    right = form.target[free] - form.epsilon * np.sign(beta[free]) - z[free]
+    if not form.balanced:
+        return np.asarray(linalg.lstsq(K, right, cond=1e-13, lapack_driver="gelsy")[0])
+    # Without the thresholds: in the space of changes that sum to 0 in each group.
+    _, of = np.unique(group, return_inverse=True)
+
+    def centred(values: Array) -> Array:
+        """Subtract each group's mean, along the first axis."""
+        sums = np.zeros((of.max() + 1, *values.shape[1:]))
+        np.add.at(sums, of, values)
+        means = (sums.T / np.bincount(of)).T
+        return np.asarray(values - means[of])
+
+    system = centred(centred(K).T)
+    change = linalg.lstsq(system, centred(right), cond=1e-13, lapack_driver="gelsy")[0]
+    return centred(change)

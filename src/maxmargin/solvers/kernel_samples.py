@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 import maxmargin._core as _core
-from maxmargin.kernels import Gaussian, Kernel
+from maxmargin.kernels import Gaussian, Kernel, Linear
 from maxmargin.validation import Array, Matrix, view_rows
 
 #: Kernel values whose computation in float64 is not felt.
@@ -78,6 +78,8 @@ class KernelSamples:
         values = np.zeros((X.shape[0], len(coef)))
         if self.X.shape[0] == 0:
             return values
+        if isinstance(self.kernel, Linear):
+            return np.asarray(X @ np.asarray(coef @ self.X).T)
         if self.formula is None or X.shape[0] * self.X.shape[0] <= EXACT_VALUES:
             for rows in _slices(X.shape[0], self.X.shape[0]):
                 values[rows] = self.kernel(X[rows], self.X) @ coef.T

@@ -17,9 +17,9 @@ from maxmargin.solvers.kernel_samples import EXACT_VALUES, KernelSamples
 from maxmargin.solvers.memory import free_memory
 from maxmargin.validation import Array, check_count, check_positive
 
-#: Between looks at a gap that is not promising; small problems are looked at often, because a look
+#: Between looks at a gap that is not promising. Small problems and hard margins have many, as a look
 #: brings a step in all free variables at once.
-_STEPS_PER_LOOK, _STEPS_IF_SMALL = 1000, 20
+_STEPS_PER_LOOK, _STEPS_IF_SMALL = 1000, 10
 
 #: Restarts from residuals in float64 in a row that do not lower the gap by a tenth. Each is a step
 #: of iterative refinement: what float32 gets wrong is relative to the change that it makes, and at
@@ -99,7 +99,8 @@ class SMO:
             smo.start(begin, monitor.stopped)
         target = form.target[:n]
         steps, tol = 0, monitor.tol  # a start is looked at before the first step
-        most = _STEPS_PER_LOOK if K is None else _STEPS_IF_SMALL
+        often = K is not None or objective.hard
+        most = _STEPS_IF_SMALL if often else _STEPS_PER_LOOK
         if start.beta is None:
             steps = monitor.iterations_left(0, most)
         least, failures, precise = math.inf, 0, False
