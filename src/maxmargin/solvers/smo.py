@@ -17,8 +17,8 @@ from maxmargin.solvers.kernel_samples import EXACT_VALUES, KernelSamples
 from maxmargin.solvers.memory import free_memory
 from maxmargin.validation import Array, check_count, check_positive
 
-#: Between looks at a gap that is not promising. Small problems and hard margins have many, as a look
-#: brings a step in all free variables at once.
+#: Between looks at a gap that is not promising. Small problems and hard margins are looked at
+#: often: a look brings a step in all free variables at once.
 _STEPS_PER_LOOK, _STEPS_IF_SMALL = 1000, 10
 
 #: Restarts from residuals in float64 in a row that do not lower the gap by a tenth. Each is a step
