@@ -422,3 +422,14 @@ def test_a_gaussian_does_not_see_a_shift(shift):
     here, there = (SVC(gamma=0.05, tol=1e-6).fit(X + by, y) for by in (0.0, shift))
     assert there.certificate_.primal == pytest.approx(here.certificate_.primal, rel=1e-5)
     np.testing.assert_array_equal(here.predict(X), there.predict(X + shift))
+
+
+def test_a_kernel_matrix_is_tried_whole_where_that_is_cheap():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), np.arange(300) % 2
+    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+    K[0, 18] = K[18, 0] = 10.0  # no inner product of two unit vectors is
+    with pytest.warns(ConvergenceWarning, match="nothing is proven"):
+        model = SVC(kernel="precomputed").fit(K, y)
+    assert model.certificate_.status is Status.STATIONARY
+    assert not model.certificate_.convex

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.callback import ProgressBar
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -198,7 +199,11 @@ def test_a_model_survives_pickling(kind):
 
 @pytest.mark.parametrize("data", [IRIS, (X, Y)], ids=["three", "two"])
 def test_callbacks_see_one_problem(data):
-    LinearSVC(multi_class="crammer_singer").set_callbacks(ProgressBar()).fit(*data)
+    joint = LinearSVC(multi_class="crammer_singer", random_state=0)
+    model = clone(joint).set_callbacks(ProgressBar()).fit(*data)
+    unwatched = joint.fit(*data)
+    np.testing.assert_array_equal(model.coef_, unwatched.coef_)
+    assert len(model.solutions_) == 1
 
 
 def test_verbose_reports_one_problem(capsys):

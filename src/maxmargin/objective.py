@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import maxmargin._core as _core
-from maxmargin.kernels import Kernel, mercer_check
+from maxmargin.kernels import Kernel, Precomputed, mercer_check
 from maxmargin.losses import Box, Loss
 from maxmargin.problem import Problem
 from maxmargin.validation import Array
@@ -147,10 +147,14 @@ class Objective:
 
     @cached_property
     def convex(self) -> bool:
-        """Whether K is positive semidefinite; a kernel of unknown kind is tried on a sample."""
+        """Whether K is positive semidefinite; a kernel of unknown kind is tried on a sample.
+
+        Of a kernel matrix the sample is large, as its values cost nothing.
+        """
         if self.kernel is None or self.kernel.mercer is not None:
             return self.kernel is None or bool(self.kernel.mercer)
-        return mercer_check(self.kernel, self.problem.X, n_samples=100).passed
+        n_samples = 1000 if isinstance(self.kernel, Precomputed) else 100
+        return mercer_check(self.kernel, self.problem.X, n_samples=n_samples).passed
 
     def kernel_values(self, coef: Array) -> Array:
         """Return Σ c_j k(x_j, x_i) of every row i, from the kernel's own formula in float64."""

@@ -64,6 +64,7 @@ class KernelBase(CertifiedModel):
     #: What `solver` may be; SMO where there is no such parameter.
     _solvers: tuple[str, ...] = ("smo",)
 
+    _objective: Callable[[Problem, Kernel], Objective]  # what is to be minimised
     support_vectors_: Matrix
     n_iter_: Any  # an array; a number where one problem is all there can be
     _no_limit = (None, -1)  # scikit-learn's kernel machines say -1
@@ -127,10 +128,6 @@ class KernelBase(CertifiedModel):
             solutions = in_threads(solve, range(len(tasks)), n_threads(self.n_jobs))
         self.solutions_ = tuple(solutions)
         return progress
-
-    def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
-        """Return what is to be minimised."""
-        raise NotImplementedError
 
     def _intercept(self) -> Intercept:
         return Intercept.FREE if self.fit_intercept else Intercept.NONE
