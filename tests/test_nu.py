@@ -262,3 +262,10 @@ def test_one_class_edges():
     same = OneClassSVM(nu=0.1, gamma=1.0).fit(np.ones((20, 3)))
     assert (same.predict(np.ones((2, 3))) == 1).all()
     assert OneClassSVM(nu=1.0).fit(CLASSES[0]).certificate_.relative_gap <= 1e-15
+
+
+@pytest.mark.parametrize("model", [NuSVC(nu=0.3), SVC(C=np.inf)], ids=["nu", "hard"])
+def test_a_class_without_weight_is_refused(model):
+    X, y = CLASSES[0], np.arange(160) % 3
+    with pytest.raises(ValueError, match="positive weight in every class"):
+        model.fit(X, y, sample_weight=(y > 0).astype(float))

@@ -86,3 +86,12 @@ def votes(values: Array, n_classes: int) -> Array:
         sums[:, first] += column
         sums[:, second] -= column
     return np.asarray(counts + sums / (3.0 * (np.abs(sums) + 1.0)))
+
+
+def check_both_sides(y: Array, cost: Array, what: str) -> None:
+    """Refuse a pair of classes of which one has no weight, where that leaves no problem."""
+    if not ((y > 0.0) & (cost > 0.0)).any() or not ((y < 0.0) & (cost > 0.0)).any():
+        raise ValueError(
+            f"{what} needs samples of positive weight in every class, and one has none. Leave its"
+            " samples out, or give them weight."
+        )

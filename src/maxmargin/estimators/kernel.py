@@ -18,7 +18,7 @@ from maxmargin.certificate import Status
 from maxmargin.estimators._kernel import KernelModel, Task
 from maxmargin.kernels import Kernel
 from maxmargin.losses import HINGE, regression_loss
-from maxmargin.multiclass import check_several_classes, pair_targets, votes
+from maxmargin.multiclass import check_both_sides, check_several_classes, pair_targets, votes
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import NotSeparableError
@@ -199,6 +199,7 @@ class SVC(ClassifierMixin, KernelModel):
             raise ValueError("C=inf needs fit_intercept=True: give a large finite C instead.")
         if kernel.mercer is False:
             raise ValueError("C=inf needs a Mercer kernel: only there do distances mean a margin.")
+        check_both_sides(problem.y, problem.cost, "C=inf")
         return Objective(problem, HINGE, Intercept.FREE, kernel=kernel, hard=True)
 
     def _refuse_inseparable(self, tasks: list[Task], n_samples: int) -> None:

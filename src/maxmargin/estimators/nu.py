@@ -17,6 +17,7 @@ from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators.kernel import SVC, SVR
 from maxmargin.kernels import Kernel
 from maxmargin.losses import EPSILON_INSENSITIVE, HINGE
+from maxmargin.multiclass import check_both_sides
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
@@ -110,6 +111,7 @@ class NuSVC(SVC):
         return 1.0
 
     def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
+        check_both_sides(problem.y, problem.cost, "NuSVC")
         total = float(problem.cost.sum())
         sides = [float(problem.cost[problem.y == sign].sum()) for sign in (1.0, -1.0)]
         most = 2.0 * min(sides) / total
