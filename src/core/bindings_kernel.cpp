@@ -272,13 +272,6 @@ void bind_kernel(nb::module_& m) {
           nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(),
           nb::keep_alive<1, 11>())
       .def(
-          "start",
-          [](BoundSmo& self, In<double> beta, nb::callable stop) {
-            require_length(beta, static_cast<Size>(self.smo->beta.size()), "beta");
-            polled(stop, [&](Poll& poll) { self.smo->start(beta.data(), poll); });
-          },
-          "beta"_a, "stop"_a)
-      .def(
           "run",
           [](BoundSmo& self, double tol, double negligible, Size max_outer, nb::callable stop) {
             polled(stop, [&](Poll& poll) { self.smo->run(tol, negligible, max_outer, poll); });
@@ -286,26 +279,18 @@ void bind_kernel(nb::module_& m) {
           "tol"_a, "negligible"_a, "max_outer"_a, "stop"_a,
           "Outer steps until the gap looks small enough.")
       .def(
-          "fresh_residual",
-          [](BoundSmo& self, nb::callable stop) {
-            std::vector<double> fresh;
-            polled(stop, [&](Poll& poll) { fresh = self.smo->fresh_residual(poll); });
-            return copied(fresh);
-          },
-          "stop"_a, "target - K beta anew.")
-      .def(
           "go_on",
-          [](BoundSmo& self, In<double> beta, In<double> residual) {
+          [](BoundSmo& self, In<double> beta, In<double> residual, double dual) {
             const Size n = static_cast<Size>(self.smo->beta.size());
             require_length(beta, n, "beta");
             require_length(residual, n, "residual");
-            std::copy_n(beta.data(), n, self.smo->beta.begin());
-            std::copy_n(residual.data(), n, self.smo->residual.begin());
+            self.smo->go_on(beta.data(), residual.data(), dual);
           },
-          "beta"_a, "residual"_a,
-          "Go on from there; the residuals are known better than the float32 rows give them.")
+          "beta"_a, "residual"_a, "dual"_a, "Start or go on from there.")
       .def_prop_ro("beta", [](const BoundSmo& self) { return copied(self.smo->beta); })
       .def_prop_ro("residual", [](const BoundSmo& self) { return copied(self.smo->residual); })
+      .def_prop_ro("dual", [](const BoundSmo& self) { return self.smo->dual; })
+      .def_prop_ro("thresholds", [](const BoundSmo& self) { return copied(self.smo->threshold); })
       .def_prop_ro("violation", [](const BoundSmo& self) { return self.smo->violation; })
       .def_prop_ro("stuck", [](const BoundSmo& self) { return self.smo->stuck; })
       .def_prop_ro("steps", [](const BoundSmo& self) { return self.smo->steps; })

@@ -30,7 +30,6 @@ class RowCache {
 
   Size capacity() const { return capacity_; }
   Size rows_computed() const { return rows_computed_; }
-  bool holds(Size i) const { return slot_[i] >= 0; }
 
   // Row i, which must have been fetched and not given way since.
   const float* row(Size i) const { return at(slot_[i]); }
@@ -82,6 +81,7 @@ class RowCache {
 
  private:
   static constexpr Size kBlockValues = Size{1} << 23;  // 32 MB, which malloc maps and unmaps
+  static constexpr Size kReserve = 2 * kBlockValues;   // left to others where memory is short
 
   float* at(Size slot) const {
     return blocks_[slot / rows_per_block_].get() + slot % rows_per_block_ * n_;
@@ -105,6 +105,8 @@ class RowCache {
     const Size slots = static_cast<Size>(owner_.size());
     const Size more = std::min(rows_per_block_, capacity_ - slots);
     try {
+      if (slots > 0 && !reserve_)
+        reserve_ = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(kReserve));
       blocks_.reserve(blocks_.size() + 1);
       owner_.resize(slots + more, -1);
       used_.resize(slots + more, 0);
@@ -113,6 +115,7 @@ class RowCache {
     } catch (const std::bad_alloc&) {
       owner_.resize(slots);
       used_.resize(slots);
+      reserve_.reset();
       if (slots < needed) throw;
       capacity_ = slots;
     }
@@ -143,6 +146,7 @@ class RowCache {
   RowSource source_;
   Size rows_per_block_;
   std::vector<std::unique_ptr<float[]>> blocks_;
+  std::unique_ptr<float[]> reserve_;  // never touched
   std::vector<std::int32_t> slot_;   // of each sample; -1: none
   std::vector<std::int32_t> owner_;  // of each slot; -1: none
   std::vector<std::int64_t> used_;   // when each slot was last asked for

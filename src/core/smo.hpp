@@ -14,6 +14,7 @@
 #include <limits>
 
 #include "clock.hpp"
+#include "random.hpp"
 #include "row_cache.hpp"
 #include "smo_block.hpp"
 
@@ -71,6 +72,7 @@ class Smo {
  public:
   std::vector<double> beta, residual;
   Size steps = 0, outer_steps = 0;
+  double dual = 0.0;                                           // the objective
   double violation = std::numeric_limits<double>::infinity();  // LIBSVM's m - M
   std::vector<double> threshold;  // of each group, midway between its two sides
   bool stuck = false;             // nothing is left to gain that rounding would show
@@ -99,41 +101,12 @@ class Smo {
 
   const RowCache& cache() const { return cache_; }
 
-  // Starts at the given point.
-  void start(const double* point, Poll& poll) {
-    std::vector<double> before(point, point + problem_.n);
-    beta.swap(before);
-    try {
-      residual = fresh_residual(poll);
-    } catch (...) {  // halted: the residuals still belong to where it was
-      beta.swap(before);
-      throw;
-    }
-  }
-
-  // target - K beta from nothing but beta and the rows.
-  std::vector<double> fresh_residual(Poll& poll) {
-    std::vector<double> fresh(problem_.target, problem_.target + problem_.n);
-    std::vector<std::int32_t> support;
-    // Rows at hand first: fetching others may make them give way.
-    for (const bool held : {true, false})
-      for (Size i = 0; i < problem_.n; ++i)
-        if (beta[i] != 0.0 && cache_.holds(i) == held) support.push_back(static_cast<int>(i));
-    std::vector<const float*> rows;
-    std::vector<double> change;
-    for (Size from = 0; from < static_cast<Size>(support.size()); from += working_) {
-      poll();
-      const Size count = std::min(working_, static_cast<Size>(support.size()) - from);
-      cache_.fetch(support.data() + from, count, poll);
-      rows.clear();
-      change.clear();
-      for (Size k = from; k < from + count; ++k) {
-        rows.push_back(cache_.row(support[k]));
-        change.push_back(beta[support[k]]);
-      }
-      subtract_rows(rows, change, problem_.n, fresh.data(), problem_.n_threads);
-    }
-    return fresh;
+  // Starts at the given point, of the given objective.
+  void go_on(const double* point, const double* known, double value) {
+    std::copy_n(point, problem_.n, beta.begin());
+    std::copy_n(known, problem_.n, residual.begin());
+    dual = value;
+    measure();
   }
 
   // The gap with these thresholds: the sum of what each sample could still gain at the present
@@ -152,27 +125,17 @@ class Smo {
     return total;
   }
 
-  // The dual objective.
-  double dual() const {
-    double total = 0.0;
-    for (Size i = 0; i < problem_.n; ++i)
-      total += 0.5 * beta[i] * (problem_.target[i] + residual[i]) -
-               problem_.epsilon * std::fabs(beta[i]);
-    return total;
-  }
-
   // Outer steps until the gap looks like tol times the dual value, or either is `negligible`.
   void run(double tol, double negligible, Size max_outer, Poll& poll) {
     constexpr int kPatience = 10;
-    double best = dual();
+    double best = dual;
     for (Size k = 0, idle = 0; k < max_outer; ++k) {
       poll();
       if (!step(0.0, poll)) return;
-      const double now = dual();
-      if (gap() <= std::max(tol * std::fabs(now), negligible)) return;
-      if (negligible > 0.0 && std::fabs(now) <= negligible) return;
-      idle = now > best + 1e-15 * std::fabs(best) ? 0 : idle + 1;
-      best = std::max(best, now);
+      if (gap() <= std::max(tol * std::fabs(dual), negligible)) return;
+      if (negligible > 0.0 && std::fabs(dual) <= negligible) return;
+      idle = dual > best + 1e-15 * std::fabs(best) ? 0 : idle + 1;
+      best = std::max(best, dual);
       stuck = idle == kPatience;
       if (stuck) return;
     }
@@ -188,6 +151,7 @@ class Smo {
     Size made;
     if (problem_.kernel) {
       made = solve(problem_.kernel, inner_goal);
+      for (Size i = 0; i < problem_.n; ++i) account(i, i);
       residual = block_.residual;
       beta = block_.beta;
     } else {
@@ -204,7 +168,7 @@ class Smo {
   }
 
  private:
-  static constexpr double kInner = 0.1;
+  static constexpr double kInner = 0.1, kNearly = 0.5;
 
   template <class Real>
   Size solve(const Real* kernel, double goal) {
@@ -280,13 +244,22 @@ class Smo {
     take(rises_, up_, working_ - static_cast<Size>(set_.size()));
   }
 
-  // The `count` largest by key that are not in the set yet.
+  // Of those not in the set yet the `count` largest by key, or, where so many are nearly as large
+  // as the largest, any of these: the very worst are often neighbours, and one serves for all.
   void take(std::vector<std::int32_t>& from, const std::vector<double>& key, Size count) {
     std::erase_if(from, [&](std::int32_t i) { return member_[i] != 0; });
     count = std::min(count, static_cast<Size>(from.size()));
     if (count <= 0) return;
-    std::nth_element(from.begin(), from.begin() + count - 1, from.end(),
-                     [&](std::int32_t a, std::int32_t b) { return key[a] > key[b]; });
+    double most = key[from.front()];
+    for (const std::int32_t i : from) most = std::max(most, key[i]);
+    const auto large = std::partition(from.begin(), from.end(),
+                                      [&](std::int32_t i) { return key[i] > kNearly * most; });
+    const Size many = large - from.begin();
+    if (many > count)
+      for (Size k = 0; k < count; ++k) std::swap(from[k], from[k + random_.below(many - k)]);
+    else
+      std::nth_element(from.begin(), from.begin() + count - 1, from.end(),
+                       [&](std::int32_t a, std::int32_t b) { return key[a] > key[b]; });
     for (Size k = 0; k < count; ++k) {
       member_[from[k]] = 1;
       set_.push_back(from[k]);
@@ -318,6 +291,13 @@ class Smo {
     gathered_ = true;
   }
 
+  // What variable a of the block, sample i, adds to the objective, a quadratic function.
+  void account(Size a, Size i) {
+    const double before = beta[i], after = block_.beta[a];
+    dual += 0.5 * (after - before) * (residual[i] + block_.residual[a]) -
+            problem_.epsilon * (std::fabs(after) - std::fabs(before));
+  }
+
   void scatter() {
     std::vector<const float*> rows;
     std::vector<double> change;
@@ -326,6 +306,7 @@ class Smo {
       if (block_.beta[a] == beta[i]) continue;
       rows.push_back(cache_.row(i));
       change.push_back(block_.beta[a] - beta[i]);
+      account(a, i);
       beta[i] = block_.beta[a];
     }
     subtract_rows(rows, change, problem_.n, residual.data(), problem_.n_threads);
@@ -343,6 +324,7 @@ class Smo {
   std::vector<float> old_;  // the kernel of the block before
   Size kept_ = 0;           // samples of the set that were in the one before
   bool gathered_ = false;
+  Random random_{0};
 };
 
 }  // namespace maxmargin

@@ -75,6 +75,16 @@ class DualForm:
         """Return the matrix of the variables from that of the samples."""
         return np.tile(K, (2, 2)) if self.doubled else K
 
+    def state(self, variables: Array, z: Array) -> tuple[Array, float]:
+        """Return the residuals and the value of the objective where Kβ = z."""
+        residual = self.target - np.tile(z, len(self.target) // len(z))
+        return residual, self.value(variables, residual)
+
+    def value(self, variables: Array, residual: Array) -> float:
+        """Return the objective at variables that leave these residuals."""
+        total = 0.5 * float(((self.target + residual) * variables).sum())
+        return total - self.epsilon * float(np.abs(variables).sum())
+
     def fold(self, variables: Array) -> Array:
         """Return β."""
         if not self.doubled:

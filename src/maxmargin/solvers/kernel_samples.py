@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 import maxmargin._core as _core
@@ -50,14 +54,34 @@ class KernelSamples:
         X = np.ascontiguousarray(X, dtype=np.float32)
         return X, np.einsum("ij,ij->i", X, X, dtype=np.float64).astype(np.float32)
 
-    def rows(self) -> _core.KernelRows:
-        """Return the source of kernel rows."""
-        X = self.X
+    @cached_property
+    def own(self) -> tuple[Matrix, Array]:
+        """The samples themselves, prepared."""
+        return self.prepared(self.X)
+
+    def rows(self, index: NDArray[np.intp] | None = None) -> _core.KernelRows:
+        """Return the source of kernel rows, among some of the samples if there is an index."""
         if self.formula is None:
-            return _core.KernelRows(self._block, X.shape[0])
-        samples, square = self.prepared(X)
-        width = (X.shape[1],) if self.sparse else ()
+            return _core.KernelRows(self._block, self.X.shape[0])
+        samples, square = self.own
+        if index is not None:
+            samples, square = samples[index], square[index]
+        width = (self.X.shape[1],) if self.sparse else ()
         return _core.KernelRows(*_parts(samples), *width, square, self.formula, self.n_threads)
+
+    def sums(self, at: NDArray[np.intp], coef: Array, stopped: Callable[[], bool]) -> Array | None:
+        """Σ c_j k(x_j, x_i) for some samples i, in float32 tiles; None if it is to stop first."""
+        values, support = np.zeros((len(at), 1)), np.flatnonzero(coef)
+        if len(support) == 0 or len(at) == 0:
+            return values[:, 0]
+        (samples, square), source = self.own, self.rows(support)
+        coef = np.ascontiguousarray(coef[np.newaxis, support])
+        for part in _slices(len(at), len(support)):
+            some = at[part]
+            source.predict(*_parts(samples[some]), square[some], coef, values[part])
+            if part.stop < len(at) and stopped():
+                return None
+        return values[:, 0]
 
     @property
     def cheap(self) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 import maxmargin._core as _core
 from maxmargin.certificate import Status
@@ -15,6 +17,7 @@ from maxmargin.solvers.base import Monitor, Start, require_intercept
 from maxmargin.solvers.dual_form import DualForm, moved, polished
 from maxmargin.solvers.kernel_samples import EXACT_VALUES, KernelSamples
 from maxmargin.solvers.memory import free_memory
+from maxmargin.solvers.screening import Screening
 from maxmargin.validation import Array, check_count, check_positive
 
 #: Between looks at a gap that is not promising. Small problems and hard margins are looked at
@@ -92,16 +95,16 @@ class SMO:
 
     def _solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
         n, form = objective.problem.n_samples, DualForm.of(objective)
+        samples = KernelSamples(objective.kernel, objective.problem.X, self.n_threads)
         K = form.doubly(_whole(objective)) if self._is_small(objective, form) else None
-        smo = self._engine(objective, form, K)
-        begin = form.begin if start.beta is None else form.unfold(objective, start.beta)
-        if begin.any():
-            smo.start(begin, monitor.stopped)
-        target = form.target[:n]
+        smo = self._engine(form, samples, K=K)
+        begin, z, screened = self._begin(objective, form, samples, start, monitor)
+        if z is not None:
+            smo.go_on(begin, *form.state(begin, z))
         steps, tol = 0, monitor.tol  # a start is looked at before the first step
         often = K is not None or objective.hard
         most = _STEPS_IF_SMALL if often else _STEPS_PER_LOOK
-        if start.beta is None:
+        if start.beta is None and not screened:
             steps = monitor.iterations_left(0, most)
         least, failures, precise = math.inf, 0, False
         while True:
@@ -117,10 +120,9 @@ class SMO:
                 z = _exact_values(objective, beta, monitor)
             exact = z is not None
             if z is None:
-                fresh = smo.fresh_residual(monitor.stopped)  # nothing if it was stopped
-                z = target - (fresh if len(fresh) else smo.residual)[:n]
+                z = (form.target - smo.residual)[:n]
                 error = _error(objective, beta, z)
-            status = monitor.judge_expansion(beta, z, smo.outer_steps, error)
+            status = monitor.judge_expansion(beta, z, screened + smo.outer_steps, error)
             if status is not Status.RUNNING:
                 break
             if satisfied:
@@ -135,29 +137,52 @@ class SMO:
             if exact:
                 variables = moved(objective, form, variables, z)
                 z = z + objective.kernel_values(form.fold(variables) - beta)
-            smo.go_on(variables, form.target - np.tile(z, len(form.target) // n))
-            steps = monitor.iterations_left(smo.outer_steps, most)
+            smo.go_on(variables, *form.state(variables, z))
+            steps = monitor.iterations_left(screened + smo.outer_steps, most)
         for better in polished(objective, beta, z) if status is Status.OPTIMAL and exact else []:
             monitor.improve_expansion(better, z + objective.kernel_values(better - beta))
         return monitor.finish(
             self.name, status, violation=smo.violation, steps=smo.steps, rows=smo.rows_computed
         )
 
-    def _engine(self, objective: Objective, form: DualForm, K: Array | None) -> _core.Smo:
-        samples = KernelSamples(objective.kernel, objective.problem.X, self.n_threads)
-        rows, cache = samples.rows(), self.cache_size
+    def _begin(
+        self,
+        objective: Objective,
+        form: DualForm,
+        samples: KernelSamples,
+        start: Start,
+        monitor: Monitor,
+    ) -> tuple[Array, Array | None, int]:
+        """Return where to start, Kβ there if there was time for it, and the steps that it took."""
+        if start.beta is None and Screening.applies(form, samples):
+            screening = Screening(form, samples, partial(self._engine, form, samples), monitor)
+            if screening.run():
+                return screening.beta, screening.z, screening.n_iter
+        begin = form.begin if start.beta is None else form.unfold(objective, start.beta)
+        return begin, _values(objective, samples, form.fold(begin), monitor), 0
+
+    def _engine(
+        self,
+        form: DualForm,
+        samples: KernelSamples,
+        part: NDArray[np.intp] | None = None,
+        K: Array | None = None,
+    ) -> _core.Smo:
+        """Return the core's solver, for a part of the variables if one is given."""
+        rows, cache, at = samples.rows(part), self.cache_size, slice(None) if part is None else part
+        target = form.target[at]
         if cache is None and samples.cheap:
             cache = _CACHE_IF_CHEAP
         return _core.Smo(
             rows.twice() if form.doubled else rows,
-            form.target,
-            form.lower,
-            form.upper,
-            form.group,
+            target,
+            form.lower[at],
+            form.upper[at],
+            form.group[at],
             form.epsilon,
             form.balanced,
             self.working_set,
-            row_capacity(len(form.target), cache, self.working_set),
+            row_capacity(len(target), cache, self.working_set),
             K,
         )
 
@@ -171,6 +196,16 @@ def _whole(objective: Objective) -> Array:
     assert objective.kernel is not None
     K = objective.kernel(objective.problem.X, objective.problem.X)
     return np.ascontiguousarray(0.5 * (K + K.T))
+
+
+def _values(
+    objective: Objective, samples: KernelSamples, beta: Array, monitor: Monitor
+) -> Array | None:
+    """Kβ; None if there is no time for it."""
+    n = len(beta)
+    if samples.formula is None or n * np.count_nonzero(beta) <= EXACT_VALUES:
+        return _exact_values(objective, beta, monitor)
+    return samples.sums(np.arange(n), beta, monitor.stopped)
 
 
 def _exact_values(objective: Objective, beta: Array, monitor: Monitor) -> Array | None:
@@ -189,15 +224,18 @@ def _exact_values(objective: Objective, beta: Array, monitor: Monitor) -> Array 
 def _error(objective: Objective, beta: Array, z: Array) -> tuple[float, float]:
     """Mean and spread of the error of z, summed from float32 rows, by a sample in float64.
 
-    The sample is of support vectors on the edge, where an error counts most.
+    The sample is of support vectors on the edge, where an error counts most, and of all samples.
     """
     assert objective.kernel is not None
     edge, support, X = objective.edge(beta), np.flatnonzero(beta), objective.problem.X
-    candidates = np.flatnonzero(edge) if edge.any() else np.arange(len(beta))
-    rows = candidates[:: max(1, len(candidates) // _TRIED)][:_TRIED]
+    rows = np.append(_some(np.flatnonzero(edge)), _some(np.arange(len(beta))))
     exact = objective.kernel(X[rows], X[support]) @ beta[support] if len(support) else z[rows]
     apart = z[rows] - exact
     return float(apart.mean()), float(apart.std())
+
+
+def _some(index: NDArray[np.intp]) -> NDArray[np.intp]:
+    return index[:: max(1, len(index) // _TRIED)][:_TRIED]
 
 
 def row_capacity(n: int, cache_size: float | None, least: int) -> int:

@@ -1,0 +1,104 @@
+"""Where few samples matter, SMO starts from those; the optimum is the same."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from maxmargin import SMO, Intercept, Objective, Problem, Status
+from maxmargin.kernels import Gaussian, Kernel, Linear, User
+from maxmargin.losses import HINGE, Loss, regression_loss
+from maxmargin.solvers import Monitor, Start, Stopping, screening
+from maxmargin.solvers.dual_form import DualForm
+from maxmargin.solvers.kernel_samples import KernelSamples
+
+TUBE = regression_loss("epsilon_insensitive", 0.2)
+
+
+@pytest.fixture
+def from_few(monkeypatch):
+    """Screen small problems too."""
+    monkeypatch.setattr(screening, "_MANY", 64)
+
+
+def objective(
+    loss: Loss = HINGE,
+    *,
+    noise=0.02,
+    margin=0.0,
+    kernel: Kernel | None = None,
+    storage=np.asarray,
+    n=1200,
+):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(n, 3))
+    y = np.sign(X[:, 0] + 0.3 * X[:, 1] ** 2 - 0.3)
+    X[:, 0] += margin * y
+    y[rng.random(n) < noise] *= -1.0
+    if loss is TUBE:
+        y = X[:, 0] + np.where(rng.random(n) < noise, 1.0, 0.0)
+    cost = np.where(rng.random(n) < 0.1, 0.0, 5.0)
+    kernel = kernel or Gaussian(0.5)
+    return Objective(Problem(storage(X), y, cost), loss, Intercept.FREE, kernel=kernel)
+
+
+def solve(problem, stopping=None, **settings):
+    monitor = Monitor(problem, stopping or Stopping(1e-6))
+    return SMO(small=0, **settings).solve(problem, monitor, Start())
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("loss", [HINGE, TUBE], ids=["hinge", "tube"])
+@pytest.mark.parametrize("noise", [0.0, 0.02, 0.5], ids=["few", "some", "many"])
+def test_the_optimum_is_the_same(from_few, monkeypatch, loss, storage, noise):
+    problem = objective(loss, noise=noise, storage=storage)
+    started = solve(problem)
+    monkeypatch.setattr(screening, "_MANY", 10**9)
+    plain = solve(problem)
+    assert started.status is plain.status is Status.OPTIMAL
+    assert started.certificate.dual == pytest.approx(plain.certificate.dual, rel=2e-6)
+    assert not started.beta[problem.problem.cost == 0.0].any()
+
+
+def test_few_support_vectors_need_few_whole_rows(from_few, monkeypatch):
+    problem = objective(noise=0.0, n=6000, kernel=Gaussian(0.05), margin=0.5)
+    started = solve(problem, Stopping(1e-3))
+    monkeypatch.setattr(screening, "_MANY", 10**9)
+    plain = solve(problem, Stopping(1e-3))
+    assert started.notes["rows"] < 0.2 * plain.notes["rows"]
+    assert started.n_iter > 0
+    assert np.isfinite(started.notes["violation"])
+
+
+def test_many_support_vectors_are_left_to_whole_rows(from_few):
+    problem = objective(noise=0.5)
+    form, samples = DualForm.of(problem), KernelSamples(problem.kernel, problem.problem.X)
+    monitor = Monitor(problem, Stopping(1e-3))
+    engine = partial(SMO()._engine, form, samples)
+    assert not screening.Screening(form, samples, engine, monitor).run()
+
+
+@pytest.mark.parametrize(
+    ("stopping", "status"),
+    [
+        (Stopping(1e-9, max_iter=1), Status.STOPPED_BY_ITERATIONS),
+        (Stopping(1e-9, max_time=1e-9), Status.STOPPED_BY_TIME),
+    ],
+    ids=["iterations", "time"],
+)
+def test_limits_hold_while_screening(from_few, stopping, status):
+    solution = solve(objective(), stopping)
+    assert solution.status is status
+    assert solution.certificate.gap >= 0.0
+
+
+def test_a_callers_function_is_not_screened(from_few):
+    problem = objective(kernel=User(lambda A, B: A @ B.T))
+    assert not screening.Screening.applies(
+        DualForm.of(problem), KernelSamples(problem.kernel, problem.problem.X)
+    )
+    linear = objective(kernel=Linear())
+    assert screening.Screening.applies(
+        DualForm.of(linear), KernelSamples(linear.kernel, linear.problem.X)
+    )
