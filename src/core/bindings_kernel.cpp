@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "bindings.hpp"
+#include "class_rows.hpp"
 #include "kernel_pegasos.hpp"
 #include "kernel_sums.hpp"
 #include "passes.hpp"
@@ -70,7 +71,7 @@ template <class Kernel>
 void make_source(BoundSource* self, std::shared_ptr<Kernel> kernel, int n_threads) {
   new (self)
       BoundSource{[kernel, n_threads](const std::int32_t* index, Size count, float* const* out) {
-                    kernel->rows(index, count, out, n_threads);
+                    kernel->rows(*kernel, index, count, out, n_threads);
                   },
                   kernel->n_samples(), kernel, n_threads};
 }
@@ -122,6 +123,42 @@ void predict_sparse(const BoundSource& self, In<float> values, In<Index> columns
   require(kernel != nullptr, "only sparse sources predict sparse rows");
   predict(**kernel);
 }
+
+using AnyClassRows = std::variant<std::shared_ptr<ClassRows<DenseKernel>>,
+                                  std::shared_ptr<ClassRows<SparseKernel<int>>>,
+                                  std::shared_ptr<ClassRows<SparseKernel<long long>>>>;
+
+// Python's handle on the rows of one class.
+struct BoundClassRows {
+  AnyClassRows rows;
+};
+
+struct ClassRowsOf {
+  Size most;
+  AnyClassRows operator()(std::monostate) const {
+    throw std::invalid_argument("only compiled kernels keep the rows of a class");
+  }
+  template <class Kernel>
+  AnyClassRows operator()(const std::shared_ptr<Kernel>& kernel) const {
+    return std::make_shared<ClassRows<Kernel>>(kernel, most);
+  }
+};
+
+struct PairOf {
+  int n_threads;
+  template <class Kernel>
+  BoundSource operator()(const std::shared_ptr<ClassRows<Kernel>>& first,
+                         const std::shared_ptr<ClassRows<Kernel>>& second) const {
+    return {pair_rows(first, second, n_threads),
+            first->n_samples() + second->n_samples(),
+            {},
+            n_threads};
+  }
+  template <class First, class Second>
+  BoundSource operator()(const First&, const Second&) const {
+    throw std::invalid_argument("the classes are stored in different ways");
+  }
+};
 
 struct BoundSmo {
   std::unique_ptr<Smo> smo;
@@ -212,6 +249,24 @@ void bind_kernel(nb::module_& m) {
            "offsets"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "out"_a)
       .def("predict", &predict_sparse<long long>, "values"_a.noconvert(), "columns"_a.noconvert(),
            "offsets"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "out"_a);
+
+  nb::class_<BoundClassRows>(m, "ClassRows", "Kernel rows of a class among its own samples.")
+      .def(
+          "__init__",
+          [](BoundClassRows* self, const BoundSource& source, Size most) {
+            new (self) BoundClassRows{std::visit(ClassRowsOf{most}, source.kernel)};
+          },
+          "source"_a, "most"_a, nb::keep_alive<1, 2>())
+      .def(
+          "pair",
+          [](const BoundClassRows& self, const BoundClassRows& other, int n_threads) {
+            return std::visit(PairOf{n_threads}, self.rows, other.rows);
+          },
+          "other"_a, "n_threads"_a, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(),
+          "The source of rows for the samples of this class, then those of the other.")
+      .def_prop_ro("rows_kept", [](const BoundClassRows& self) {
+        return std::visit([](const auto& rows) { return rows->rows_kept(); }, self.rows);
+      });
 
   nb::class_<KernelView>(m, "KernelView", "The kernel matrix as rows of a stochastic solver.")
       .def(

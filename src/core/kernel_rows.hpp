@@ -134,15 +134,17 @@ class DenseKernel {
         tile(rows + r * d_, row_squares + r, std::min(kHeight, count - r), p, values + r, origin);
   }
 
-  void rows(const std::int32_t* index, Size count, float* const* out, int n_threads) const {
+  // out[r][0..n) = kernel values between sample index[r] of `other` and all samples here.
+  void rows(const DenseKernel& other, const std::int32_t* index, Size count, float* const* out,
+            int n_threads) const {
     constexpr Size kRows = 16 * kHeight;  // with them a panel is used often enough
     std::vector<float> block_rows(static_cast<std::size_t>(std::min(count, kRows) * d_));
     std::vector<float> squares(static_cast<std::size_t>(std::min(count, kRows)));
     for (Size from = 0; from < count; from += kRows) {
       const Size rows = std::min(kRows, count - from);
       for (Size r = 0; r < rows; ++r) {
-        unpack(index[from + r], block_rows.data() + r * d_);
-        squares[r] = squares_[index[from + r]];
+        other.unpack(index[from + r], block_rows.data() + r * d_);
+        squares[r] = other.square(index[from + r]);
       }
       in_threads(n_panels(), n_threads, [&](Size first, Size last) {
         block(block_rows.data(), squares.data(), rows, first, last, out + from);
@@ -296,15 +298,16 @@ class SparseKernel {
     }
   }
 
-  void rows(const std::int32_t* index, Size count, float* const* out, int n_threads) const {
+  void rows(const SparseKernel& other, const std::int32_t* index, Size count, float* const* out,
+            int n_threads) const {
     const Size n_panels = (count + kRows - 1) / kRows, n_tiles = (n_samples() + kTile - 1) / kTile;
     in_threads(n_panels, n_threads, [&](Size first, Size last) {
       SparsePanel panel(n_features());
       float squares[kRows] = {};
       for (Size from = first * kRows; from < std::min(last * kRows, count); from += kRows) {
         const Size rows = std::min(kRows, count - from);
-        panel.fill(samples_, index + from, rows);
-        for (Size r = 0; r < rows; ++r) squares[r] = squares_[index[from + r]];
+        panel.fill(other.samples_, index + from, rows);
+        for (Size r = 0; r < rows; ++r) squares[r] = other.squares_[index[from + r]];
         in_threads(n_tiles, n_panels == 1 ? n_threads : 1, [&](Size begin, Size end) {
           tile(panel, squares, rows, begin * kTile, std::min(end * kTile, n_samples()), out + from);
         });

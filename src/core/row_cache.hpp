@@ -147,10 +147,10 @@ class RowCache {
   Size rows_per_block_;
   std::vector<std::unique_ptr<float[]>> blocks_;
   std::unique_ptr<float[]> reserve_;  // never touched
-  std::vector<std::int32_t> slot_;   // of each sample; -1: none
-  std::vector<std::int32_t> owner_;  // of each slot; -1: none
-  std::vector<std::int64_t> used_;   // when each slot was last asked for
-  Size piece_ = 2;                   // rows that are computed in a moment
+  std::vector<std::int32_t> slot_;    // of each sample; -1: none
+  std::vector<std::int32_t> owner_;   // of each slot; -1: none
+  std::vector<std::int64_t> used_;    // when each slot was last asked for
+  Size piece_ = 2;                    // rows that are computed in a moment
   std::int64_t time_ = 0;
   Size filled_ = 0;  // slots that were ever in use
   Size rows_computed_ = 0;

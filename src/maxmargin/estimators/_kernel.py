@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
 from maxmargin.solvers import QP, KernelPegasos, Monitor, Solver, interruptible
-from maxmargin.solvers.kernel_samples import KernelSamples
+from maxmargin.solvers.kernel_samples import KernelSamples, SharedSamples
 from maxmargin.solvers.memory import free_memory
 from maxmargin.solvers.smo import SMO
 from maxmargin.validation import (
@@ -108,11 +109,16 @@ class KernelBase(CertifiedModel):
         X: Matrix,
         kernel: Kernel,
         tasks: list[Task],
+        members: list[NDArray[np.intp]] | None = None,
     ) -> Progress:
-        """Solve a problem for each (rows, targets, costs), in threads."""
+        """Solve a problem for each (rows, targets, costs), in threads.
+
+        If the tasks are pairs of classes, `members` are the rows of each class.
+        """
         begin, stopping = time.perf_counter(), self._stopping()
         solver = self._kernel_solver(len(tasks))
         starts = self._starts([cost for _, _, cost in tasks], self._seeds(len(tasks)))
+        shared = None if members is None else _shared(X, kernel, members, solver)
         with interruptible() as interrupt:
             progress = Progress(self, X, len(tasks), interrupt, linear=False)
             progress.begin()
@@ -120,10 +126,12 @@ class KernelBase(CertifiedModel):
             def solve(task: int) -> Solution:
                 rows, target, cost = tasks[task]
                 problem = Problem(_rows_of(X, rows), target, cost)
-                objective = self._objective(problem, kernel)
+                objective, start = self._objective(problem, kernel), starts[task]
+                if shared is not None:
+                    start = replace(start, samples=shared.pair(task, problem.X))
                 with progress.reporting(task) as report:
                     monitor = Monitor(objective, stopping, interrupt, report, begin)
-                    return solver.solve(objective, monitor, starts[task])
+                    return solver.solve(objective, monitor, start)
 
             solutions = in_threads(solve, range(len(tasks)), n_threads(self.n_jobs))
         self.solutions_ = tuple(solutions)
@@ -208,6 +216,19 @@ def _positions(K: Matrix) -> Array:
             f"kernel='precomputed' needs a square matrix of kernel values, X has shape {K.shape}."
         )
     return np.arange(K.shape[0], dtype=np.float64)[:, np.newaxis]
+
+
+def _shared(
+    X: Matrix, kernel: Kernel, members: list[NDArray[np.intp]], solver: Solver
+) -> SharedSamples | None:
+    """Return what pairs of classes share, where they are large and their rows worth keeping."""
+    if not isinstance(solver, SMO) or len(members) < 3 or X.shape[0] <= 2 * solver.small:
+        return None
+    samples = KernelSamples(kernel, X, solver.n_threads)
+    if samples.formula is None or samples.cheap:
+        return None
+    cache = 0.25e-6 * free_memory() if solver.cache_size is None else solver.cache_size
+    return SharedSamples(samples, members, cache)
 
 
 def _rows_of(X: Matrix, rows: NDArray[np.intp]) -> Matrix:

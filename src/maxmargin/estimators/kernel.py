@@ -178,7 +178,7 @@ class SVC(ClassifierMixin, KernelModel):
         rows, targets = pair_targets(y, self.classes_)
         tasks = [(pair, target, cost[pair]) for pair, target in zip(rows, targets, strict=True)]
         members = [np.flatnonzero(y == label) for label in self.classes_]
-        progress = self._solve(X, kernel, tasks)
+        progress = self._solve(X, kernel, tasks, members)
         self._refuse_inseparable(tasks, X.shape[0])
         self._store(X, members, kernel)
         progress.end()

@@ -26,6 +26,7 @@ from maxmargin.certificate import (
 from maxmargin.losses import Loss
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Record, Solution
+from maxmargin.solvers.kernel_samples import KernelSamples
 from maxmargin.validation import Array
 
 #: Longest time between two looks at the clock and at Ctrl-C.
@@ -43,11 +44,15 @@ class Stopping:
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where to start: a dual point and its intercept, and the seed of every random choice."""
+    """Where to start: a dual point and its intercept, and the seed of every random choice.
+
+    `samples` are those of the problem with kernel rows that other problems share.
+    """
 
     seed: int = 0
     beta: Array | None = None
     b: Any = 0.0
+    samples: KernelSamples | None = None
 
 
 class Expansion(NamedTuple):

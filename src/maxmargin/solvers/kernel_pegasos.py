@@ -15,7 +15,7 @@ from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Expansion, Monitor, Start, require_plain, require_regularized
-from maxmargin.solvers.kernel_samples import EXACT_VALUES, KernelSamples
+from maxmargin.solvers.kernel_samples import KernelSamples, affords_float64
 from maxmargin.solvers.pegasos import Pegasos, PegasosStream
 from maxmargin.solvers.smo import refuse_huge, refuse_negative, row_capacity
 from maxmargin.solvers.stochastic import Descent, Iterate
@@ -105,7 +105,7 @@ class KernelDescent(Descent):
         X, coef = self.objective.problem.X, np.stack(coefs)
         support = np.flatnonzero(coef.any(axis=0)).astype(np.int32)
         coef = np.ascontiguousarray(coef[:, support])
-        if len(support) * X.shape[0] <= EXACT_VALUES:
+        if affords_float64(X, len(support) * X.shape[0]):
             values = KernelSamples(self.kernel, X[support]).predict(X, coef).T
             return np.ascontiguousarray(values)
         sums = np.zeros((len(coef), X.shape[0]))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -13,8 +15,8 @@ import maxmargin._core as _core
 from maxmargin.kernels import Gaussian, Kernel, Linear
 from maxmargin.validation import Array, Matrix, view_rows
 
-#: Kernel values whose computation in float64 is not felt.
-EXACT_VALUES = 2**23
+#: Kernel values, and products of numbers in them, whose computation in float64 is not felt.
+_EXACT_VALUES, _EXACT_PRODUCTS = 2**23, 2**27
 
 #: Values held at a time.
 _VALUES_PER_BLOCK = 2**22
@@ -25,6 +27,12 @@ _CHEAP = 32
 
 #: Share of non-zeros below which tiles of CSR rows are faster than those of dense ones.
 _SPARSE = 0.25
+
+
+def affords_float64(X: Matrix, n_values: int) -> bool:
+    """Whether so many kernel values of rows like those of X take no time to speak of in float64."""
+    stored = X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else X.shape[1]
+    return bool(n_values <= _EXACT_VALUES and n_values * stored <= _EXACT_PRODUCTS)
 
 
 class KernelSamples:
@@ -39,6 +47,7 @@ class KernelSamples:
         self.n_threads = n_threads
         self.kernel, self.X, self.formula = kernel, X, kernel.formula()
         self.centre: Array | None = None
+        self.shared: _core.KernelRows | None = None
         self.sparse = sparse.issparse(X) or _mostly_zero(X)
         if isinstance(kernel, Gaussian) and not self.sparse and X.shape[0] > 0:
             self.centre = X.mean(axis=0, dtype=np.float64)
@@ -63,6 +72,8 @@ class KernelSamples:
         """Return the source of kernel rows, among some of the samples if there is an index."""
         if self.formula is None:
             return _core.KernelRows(self._block, self.X.shape[0])
+        if self.shared is not None and index is None:
+            return self.shared
         samples, square = self.own
         if index is not None:
             samples, square = samples[index], square[index]
@@ -104,7 +115,7 @@ class KernelSamples:
             return values
         if isinstance(self.kernel, Linear):
             return np.asarray(X @ np.asarray(coef @ self.X).T)
-        if self.formula is None or X.shape[0] * self.X.shape[0] <= EXACT_VALUES:
+        if self.formula is None or affords_float64(X, X.shape[0] * self.X.shape[0]):
             for rows in _slices(X.shape[0], self.X.shape[0]):
                 values[rows] = self.kernel(X[rows], self.X) @ coef.T
             return values
@@ -114,6 +125,31 @@ class KernelSamples:
             samples, square = self.prepared(X[rows])
             source.predict(*_parts(samples), square, coef, values[rows])
         return values
+
+
+class SharedSamples:
+    """Samples of several classes: for every two, rows within a class are computed once for all.
+
+    Of these, `cache` megabytes are kept.
+    """
+
+    def __init__(self, samples: KernelSamples, members: list[NDArray[np.intp]], cache: float):
+        self.samples, self.members = samples, members
+        self.pairs = list(itertools.combinations(range(len(members)), 2))
+        each = 1e6 * cache / len(members)
+        self.classes = [
+            _core.ClassRows(samples.rows(rows), int(each // (4 * len(rows)))) for rows in members
+        ]
+
+    def pair(self, place: int, X: Matrix) -> KernelSamples:
+        """Return the samples X of the pair at that place: those of one class, then the other's."""
+        first, second = self.pairs[place]
+        rows = np.concatenate([self.members[first], self.members[second]])
+        values, square = self.samples.own
+        pair = copy(self.samples)
+        pair.X, pair.own = X, (values[rows], square[rows])
+        pair.shared = self.classes[first].pair(self.classes[second], self.samples.n_threads)
+        return pair
 
 
 def _slices(count: int, width: int) -> list[slice]:

@@ -15,7 +15,7 @@ from maxmargin.objective import Objective
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start, require_intercept
 from maxmargin.solvers.dual_form import DualForm, moved, polished
-from maxmargin.solvers.kernel_samples import EXACT_VALUES, KernelSamples
+from maxmargin.solvers.kernel_samples import KernelSamples, affords_float64
 from maxmargin.solvers.memory import free_memory
 from maxmargin.solvers.screening import Screening
 from maxmargin.validation import Array, check_count, check_positive
@@ -95,7 +95,8 @@ class SMO:
 
     def _solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
         n, form = objective.problem.n_samples, DualForm.of(objective)
-        samples = KernelSamples(objective.kernel, objective.problem.X, self.n_threads)
+        X, kernel = objective.problem.X, objective.kernel
+        samples = start.samples or KernelSamples(kernel, X, self.n_threads)
         K = form.doubly(_whole(objective)) if self._is_small(objective, form) else None
         smo = self._engine(form, samples, K=K)
         begin, z, screened = self._begin(objective, form, samples, start, monitor)
@@ -116,7 +117,7 @@ class SMO:
             z, error = None, None
             if K is not None:
                 z = K[:n, :n] @ beta
-            elif precise or n * np.count_nonzero(beta) <= EXACT_VALUES:
+            elif precise or affords_float64(X, n * np.count_nonzero(beta)):
                 z = _exact_values(objective, beta, monitor)
             exact = z is not None
             if z is None:
@@ -139,7 +140,8 @@ class SMO:
                 z = z + objective.kernel_values(form.fold(variables) - beta)
             smo.go_on(variables, *form.state(variables, z))
             steps = monitor.iterations_left(screened + smo.outer_steps, most)
-        for better in polished(objective, beta, z) if status is Status.OPTIMAL and exact else []:
+        finished = status is Status.OPTIMAL and K is not None
+        for better in polished(objective, beta, z) if finished else []:
             monitor.improve_expansion(better, z + objective.kernel_values(better - beta))
         return monitor.finish(
             self.name, status, violation=smo.violation, steps=smo.steps, rows=smo.rows_computed
@@ -203,7 +205,7 @@ def _values(
 ) -> Array | None:
     """Kβ; None if there is no time for it."""
     n = len(beta)
-    if samples.formula is None or n * np.count_nonzero(beta) <= EXACT_VALUES:
+    if samples.formula is None or affords_float64(samples.X, n * np.count_nonzero(beta)):
         return _exact_values(objective, beta, monitor)
     return samples.sums(np.arange(n), beta, monitor.stopped)
 
