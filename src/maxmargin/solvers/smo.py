@@ -117,7 +117,7 @@ class SMO:
             z, error = None, None
             if K is not None:
                 z = K[:n, :n] @ beta
-            elif precise or affords_float64(X, n * np.count_nonzero(beta)):
+            elif precise or affords_float64(X, n * int(np.count_nonzero(beta))):
                 z = _exact_values(objective, beta, monitor)
             exact = z is not None
             if z is None:
@@ -205,7 +205,7 @@ def _values(
 ) -> Array | None:
     """Kβ; None if there is no time for it."""
     n = len(beta)
-    if samples.formula is None or affords_float64(samples.X, n * np.count_nonzero(beta)):
+    if samples.formula is None or affords_float64(samples.X, n * int(np.count_nonzero(beta))):
         return _exact_values(objective, beta, monitor)
     return samples.sums(np.arange(n), beta, monitor.stopped)
 
