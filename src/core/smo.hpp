@@ -129,16 +129,20 @@ class Smo {
   void run(double tol, double negligible, Size max_outer, Poll& poll) {
     constexpr int kPatience = 10;
     double best = dual;
+    if (small(tol, negligible)) return;
     for (Size k = 0, idle = 0; k < max_outer; ++k) {
       poll();
-      if (!step(0.0, poll)) return;
-      if (gap() <= std::max(tol * std::fabs(dual), negligible)) return;
-      if (negligible > 0.0 && std::fabs(dual) <= negligible) return;
+      if (!step(0.0, poll) || small(tol, negligible)) return;
       idle = dual > best + 1e-15 * std::fabs(best) ? 0 : idle + 1;
       best = std::max(best, dual);
       stuck = idle == kPatience;
       if (stuck) return;
     }
+  }
+
+  bool small(double tol, double negligible) const {
+    const double size = std::fabs(dual);
+    return gap() <= std::max(tol * size, negligible) || (negligible > 0.0 && size <= negligible);
   }
 
   // One outer step; false if there is nothing left to gain. Halted before its rows are at hand, it
