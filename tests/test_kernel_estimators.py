@@ -268,7 +268,7 @@ def test_a_kernel_that_is_none_is_refused():
         SVC(kernel=lambda A, B: A @ B.T + np.abs(A[:, :1])).fit(X, y)
     with pytest.raises(ValueError, match="diagonal"):
         SVC(kernel="precomputed").fit(-X @ X.T, y)
-    with pytest.raises(ValueError, match="float32"):
+    with pytest.raises(ValueError, match="Scale X"):
         SVC(kernel="linear").fit(1e25 * X, y)
     with pytest.raises(ValueError, match="coef0"):
         SVC(kernel="sigmoid", coef0=np.nan).fit(X, y)

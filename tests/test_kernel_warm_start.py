@@ -50,7 +50,7 @@ class StopAtOnce:
 
 @EACH
 def test_an_interrupted_fit_can_go_on(Model, data):
-    model = Model(warm_start=True, max_iter=4, tol=1e-5, C=10.0)
+    model = Model(warm_start=True, max_iter=2, tol=1e-5, C=10.0)
     with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
         model.fit(*data)
     duals = [solution.certificate.dual for solution in model.solutions_]

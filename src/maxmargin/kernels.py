@@ -135,7 +135,10 @@ class Gaussian(_WithGamma):
         return cls(0.5 / check_positive("sigma", sigma, advice="γ = 1/(2σ²).") ** 2)
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:
-        return np.asarray(np.exp(-self._gamma * squared_distances(A, B)))
+        A, B = _seen_from_one(A, B)
+        values = np.ascontiguousarray(dots(A, B))
+        _core.gaussian_values(values, squares(A), squares(B), self._gamma)
+        return values
 
     def diagonal(self, A: Matrix) -> Array:
         return np.ones(A.shape[0])
@@ -228,11 +231,11 @@ class Precomputed(Kernel):
     """A matrix of values; a sample is its position, as a block of one column."""
 
     matrix: Matrix
-    mercer = None
+    mercer: bool | None = None
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:
         rows, columns = A[:, 0].astype(np.intp), B[:, 0].astype(np.intp)
-        return np.asarray(self.matrix[rows][:, columns], dtype=np.float64)
+        return np.asarray(self.matrix.take(rows, 0).take(columns, 1), dtype=np.float64)
 
     def diagonal(self, A: Matrix) -> Array:
         rows = A[:, 0].astype(np.intp)
@@ -349,11 +352,21 @@ def squares(A: Matrix) -> Array:
 
 
 def squared_distances(A: Matrix, B: Matrix) -> Array:
-    """Return ‖a − b‖² of every pair, at least 0; seen from one of them, lest differences cancel."""
-    if not sparse.issparse(A) and not sparse.issparse(B) and B.shape[0] > 0:
-        A, B = A - B[:1], B - B[:1]
+    """Return ‖a − b‖² of every pair, at least 0."""
+    A, B = _seen_from_one(A, B)
     distances = squares(A)[:, None] + squares(B)[None, :] - 2.0 * dots(A, B)
     return np.maximum(distances, 0.0, out=distances)
+
+
+def _seen_from_one(A: Matrix, B: Matrix) -> tuple[Matrix, Matrix]:
+    """Subtract a sample from all, where they are dense, lest differences of distances cancel.
+
+    One matrix given twice stays one: half of its dot products are enough then.
+    """
+    if sparse.issparse(A) or sparse.issparse(B) or B.shape[0] == 0:
+        return A, B
+    shifted = _double(B) - B[:1]
+    return shifted if A is B else _double(A) - B[:1], shifted
 
 
 def gamma_of(gamma: float | str, X: Matrix, weight: Array | None = None) -> float:

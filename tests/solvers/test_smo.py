@@ -218,10 +218,11 @@ def test_contradictory_samples_end():
     assert solution.certificate.primal == pytest.approx(4.0)
 
 
-def test_limits_are_kept():
-    solution = solve(make(Gaussian(0.3), n=600), tol=1e-12, smo=SMO(working_set=4), max_iter=3)
+@pytest.mark.parametrize(("smo", "limit"), [(SMO(working_set=4, small=0), 3), (SMO(), 1)])
+def test_limits_are_kept(smo, limit):
+    solution = solve(make(Gaussian(0.3), n=600), tol=1e-12, smo=smo, max_iter=limit)
     assert solution.status is Status.STOPPED_BY_ITERATIONS
-    assert solution.n_iter == 3
+    assert solution.n_iter == limit
 
 
 @pytest.mark.parametrize(

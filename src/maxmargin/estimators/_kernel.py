@@ -55,6 +55,9 @@ _NAMES = (
     "precomputed",
 )
 
+#: Bytes of kernel values that are kept for all problems of a fit.
+_TABLE = 2**26
+
 #: Rows of X, targets and costs of one problem.
 Task = tuple[NDArray[np.intp], Array, Array]
 
@@ -117,6 +120,8 @@ class KernelBase(CertifiedModel):
         """
         begin, stopping = time.perf_counter(), self._stopping()
         solver = self._kernel_solver(len(tasks))
+        if isinstance(solver, SMO) and _are_small(X, kernel, tasks, solver.small):
+            X, kernel = _places(X.shape[0]), Precomputed(kernel(X, X), kernel.mercer)
         starts = self._starts([cost for _, _, cost in tasks], self._seeds(len(tasks)))
         shared = None if members is None else _shared(X, kernel, members, solver)
         with interruptible() as interrupt:
@@ -215,7 +220,18 @@ def _positions(K: Matrix) -> Array:
         raise ValueError(
             f"kernel='precomputed' needs a square matrix of kernel values, X has shape {K.shape}."
         )
-    return np.arange(K.shape[0], dtype=np.float64)[:, np.newaxis]
+    return _places(K.shape[0])
+
+
+def _places(n: int) -> Array:
+    return np.arange(n, dtype=np.float64)[:, np.newaxis]
+
+
+def _are_small(X: Matrix, kernel: Kernel, tasks: list[Task], small: int) -> bool:
+    """Whether several problems need the same kernel values, and few enough to keep them all."""
+    if len(tasks) == 1 or kernel.mercer is None or 8 * X.shape[0] ** 2 > _TABLE:
+        return False
+    return max(len(rows) for rows, _, _ in tasks) <= small
 
 
 def _shared(

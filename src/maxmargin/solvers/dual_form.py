@@ -71,9 +71,12 @@ class DualForm:
             objective.intercept is Intercept.FREE,
         )
 
-    def doubly(self, K: Array) -> Array:
-        """Return the matrix of the variables from that of the samples."""
-        return np.tile(K, (2, 2)) if self.doubled else K
+    def by_group(self, values: Array) -> Array:
+        """Return a row for each group, with an entry for each sample: 0 if it is not in there."""
+        if self.doubled:
+            return values.reshape(2, -1)
+        groups = np.arange(1 + self.group.max())
+        return np.where(self.group == groups[:, np.newaxis], values, 0.0)
 
     def state(self, variables: Array, z: Array) -> tuple[Array, float]:
         """Return the residuals and the value of the objective where Kβ = z."""

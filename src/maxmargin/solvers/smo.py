@@ -18,11 +18,12 @@ from maxmargin.solvers.dual_form import DualForm, moved, polished
 from maxmargin.solvers.kernel_samples import KernelSamples, affords_float64
 from maxmargin.solvers.memory import free_memory
 from maxmargin.solvers.screening import Screening
+from maxmargin.solvers.smo_whole import solve_whole
 from maxmargin.validation import Array, check_count, check_positive
 
-#: Between looks at a gap that is not promising. Small problems and hard margins are looked at
-#: often: a look brings a step in all free variables at once.
-_STEPS_PER_LOOK, _STEPS_IF_SMALL = 1000, 10
+#: Between looks at a gap that is not promising. Hard margins are looked at often: a look brings a
+#: step in all free variables at once.
+_STEPS_PER_LOOK, _STEPS_IF_HARD = 1000, 10
 
 #: Restarts from residuals in float64 in a row that do not lower the gap by a tenth. Each is a step
 #: of iterative refinement: what float32 gets wrong is relative to the change that it makes, and at
@@ -62,7 +63,7 @@ class SMO:
     n_threads : int
         Threads for kernel values.
     small : int
-        Up to so many dual variables there are no working sets: the whole kernel matrix is made, in
+        Up to so many samples there are no working sets: the whole kernel matrix is made, in
         float64. Not for kernels of unknown kind: a user's function may be slow, and is asked for
         the rows that are needed only.
     """
@@ -83,6 +84,9 @@ class SMO:
     def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
         """Make outer steps; when the gap looks small enough, ask for the proof."""
         _require(objective)
+        if self._is_small(objective):
+            return solve_whole(self.name, objective, monitor, start)
+        _require_float32(objective)
         try:
             return self._solve(objective, monitor, start)
         except MemoryError as error:
@@ -97,14 +101,12 @@ class SMO:
         n, form = objective.problem.n_samples, DualForm.of(objective)
         X, kernel = objective.problem.X, objective.kernel
         samples = start.samples or KernelSamples(kernel, X, self.n_threads)
-        K = form.doubly(_whole(objective)) if self._is_small(objective, form) else None
-        smo = self._engine(form, samples, K=K)
+        smo = self._engine(form, samples)
         begin, z, screened = self._begin(objective, form, samples, start, monitor)
         if z is not None:
             smo.go_on(begin, *form.state(begin, z))
         steps, tol = 0, monitor.tol  # a start is looked at before the first step
-        often = K is not None or objective.hard
-        most = _STEPS_IF_SMALL if often else _STEPS_PER_LOOK
+        most = _STEPS_IF_HARD if objective.hard else _STEPS_PER_LOOK
         if start.beta is None and not screened:
             steps = monitor.iterations_left(0, most)
         least, failures, precise = math.inf, 0, False
@@ -115,9 +117,7 @@ class SMO:
             variables = smo.beta
             beta = form.fold(variables)
             z, error = None, None
-            if K is not None:
-                z = K[:n, :n] @ beta
-            elif precise or affords_float64(X, n * int(np.count_nonzero(beta))):
+            if precise or affords_float64(X, n * int(np.count_nonzero(beta))):
                 z = _exact_values(objective, beta, monitor)
             exact = z is not None
             if z is None:
@@ -168,7 +168,6 @@ class SMO:
         form: DualForm,
         samples: KernelSamples,
         part: NDArray[np.intp] | None = None,
-        K: Array | None = None,
     ) -> _core.Smo:
         """Return the core's solver, for a part of the variables if one is given."""
         rows, cache, at = samples.rows(part), self.cache_size, slice(None) if part is None else part
@@ -185,19 +184,12 @@ class SMO:
             form.balanced,
             self.working_set,
             row_capacity(len(target), cache, self.working_set),
-            K,
         )
 
-    def _is_small(self, objective: Objective, form: DualForm) -> bool:
+    def _is_small(self, objective: Objective) -> bool:
         assert objective.kernel is not None
-        return len(form.target) <= self.small and objective.kernel.mercer is not None
-
-
-def _whole(objective: Objective) -> Array:
-    """Return K in float64, exactly symmetric."""
-    assert objective.kernel is not None
-    K = objective.kernel(objective.problem.X, objective.problem.X)
-    return np.ascontiguousarray(0.5 * (K + K.T))
+        known = objective.kernel.mercer is not None
+        return known and objective.problem.n_samples <= self.small
 
 
 def _values(
@@ -256,10 +248,14 @@ def _require(objective: Objective) -> None:
             f"solver='smo' is for the hinge and epsilon-insensitive losses, not for"
             f" {objective.loss.name!r}."
         )
+    require_intercept(objective, "smo")
+
+
+def _require_float32(objective: Objective) -> None:
+    assert objective.kernel is not None
     if objective.kernel.mercer is not False:
         refuse_negative(objective.diagonal)
     refuse_huge(objective.diagonal)
-    require_intercept(objective, "smo")
 
 
 def refuse_negative(diagonal: Array) -> None:

@@ -1,0 +1,50 @@
+// Kernel values in double, from dot products that BLAS has computed.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "rows.hpp"
+
+namespace maxmargin {
+
+// exp(x) for x <= 0, to the last bit or two; 0 below -708. With x = k log 2 + r, |r| <= log(2) / 2,
+// it is 2^k times Taylor's polynomial of r.
+MAXMARGIN_INLINE double exp_of_negative(double x) {
+  constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52: adding it leaves a whole number
+  const double shifted = x * 1.4426950408889634 + kRound;
+  const double k = shifted - kRound;
+  const double r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;
+  double p = 1.0 / 6227020800.0;
+  p = p * r + 1.0 / 479001600.0;
+  p = p * r + 1.0 / 39916800.0;
+  p = p * r + 1.0 / 3628800.0;
+  p = p * r + 1.0 / 362880.0;
+  p = p * r + 1.0 / 40320.0;
+  p = p * r + 1.0 / 5040.0;
+  p = p * r + 1.0 / 720.0;
+  p = p * r + 1.0 / 120.0;
+  p = p * r + 1.0 / 24.0;
+  p = p * r + 1.0 / 6.0;
+  p = p * r + 0.5;
+  p = p * r + 1.0;
+  p = p * r + 1.0;
+  const auto power = (std::bit_cast<std::uint64_t>(shifted) + 1023) << 52;
+  return x < -708.0 ? 0.0 : p * std::bit_cast<double>(power);
+}
+
+// values[i][j] = exp(-gamma |a_i - b_j|^2), in place of the dot products <a_i, b_j>.
+MAXMARGIN_CLONES inline void gaussian_values(double* values, const double* a_squares, Size n_a,
+                                             const double* b_squares, Size n_b, double gamma) {
+  for (Size i = 0; i < n_a; ++i) {
+    double* __restrict row = values + i * n_b;
+    const double square = a_squares[i];
+#pragma omp simd
+    for (Size j = 0; j < n_b; ++j) {
+      const double distance = square + b_squares[j] - 2.0 * row[j];
+      row[j] = exp_of_negative(distance > 0.0 ? -gamma * distance : 0.0);
+    }
+  }
+}
+
+}  // namespace maxmargin

@@ -1,0 +1,73 @@
+"""SMO on so few samples that the whole kernel matrix is made: `core/smo_whole.hpp`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import maxmargin._core as _core
+from maxmargin.certificate import Status
+from maxmargin.objective import Objective
+from maxmargin.solution import Solution
+from maxmargin.solvers.base import Monitor, Start
+from maxmargin.solvers.dual_form import DualForm
+from maxmargin.validation import Array
+
+#: Outer steps between looks at a gap that is not promising.
+_STEPS_PER_LOOK = 100
+
+#: Kernel values beyond it leave no digits to the losses beside them.
+_LARGEST = 1e30
+
+#: Looks in a row at points that seemed good enough, without a gap lower by a tenth.
+_PATIENCE = 30
+
+
+def solve_whole(name: str, objective: Objective, monitor: Monitor, start: Start) -> Solution:
+    """Make outer steps; when the gap looks small enough, ask for the proof."""
+    form, kernel, X = DualForm.of(objective), objective.kernel, objective.problem.X
+    assert kernel is not None
+    K = kernel(X, X)
+    if kernel.mercer:
+        _refuse_improper(np.diagonal(K))
+    n = len(K)
+    smo = _core.WholeSmo(
+        K,
+        form.target[:n],
+        form.by_group(form.lower),
+        form.by_group(form.upper),
+        form.epsilon,
+        form.balanced,
+    )
+    begin = form.begin if start.beta is None else form.unfold(objective, start.beta)
+    if begin.any():
+        smo.start(form.by_group(begin))
+    tol, least, failures = monitor.tol, math.inf, 0
+    steps = 0 if start.beta is not None else monitor.iterations_left(0, _STEPS_PER_LOOK)
+    while True:
+        satisfied = smo.run(tol, form.negligible, steps, monitor.stopped)
+        status = monitor.judge_expansion(smo.beta, smo.values, smo.outer_steps)
+        if status is not Status.RUNNING:
+            break
+        if satisfied:
+            tol *= 0.5
+            gap = monitor.history[-1].gap
+            failures = 0 if gap < 0.9 * least else failures + 1
+            least = min(least, gap)
+            if failures >= _PATIENCE:
+                status = Status.STALLED
+                break
+        steps = monitor.iterations_left(smo.outer_steps, _STEPS_PER_LOOK)
+    return monitor.finish(name, status, violation=smo.violation, steps=smo.steps)
+
+
+def _refuse_improper(diagonal: Array) -> None:
+    """Refuse k(x, x) < 0 and what overflows; no value is larger than those of the diagonal."""
+    if not (diagonal >= 0.0).all():
+        raise ValueError("The kernel is negative on its diagonal, k(x, x) < 0: it is no kernel.")
+    if not (diagonal < _LARGEST).all():
+        raise ValueError(
+            f"Kernel values reach {diagonal.max():.1e}, which leaves no digits to the losses. Scale"
+            " X (sklearn.preprocessing.StandardScaler), or lower gamma or degree."
+        )
