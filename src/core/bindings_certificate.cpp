@@ -5,6 +5,7 @@
 
 #include "bindings.hpp"
 #include "certificate.hpp"
+#include "crossing.hpp"
 
 using namespace nanobind::literals;
 
@@ -19,6 +20,17 @@ struct BoundJudged {
 }  // namespace
 
 void bind_certificate(nb::module_& m) {
+  m.def(
+      "crossing",
+      [](In<double> places, In<double> falls, double start) {
+        const Size n = static_cast<Size>(places.shape(0));
+        require_length(falls, n, "falls");
+        nb::gil_scoped_release release;
+        return crossing(places.data(), falls.data(), n, start);
+      },
+      "places"_a, "falls"_a, "start"_a,
+      "Where a derivative that starts so and falls at each place crosses 0; midway if it is 0.");
+
   nb::class_<Tally>(m, "Tally", "What some rows add to a certificate.")
       .def_ro("losses", &Tally::losses)
       .def_ro("conjugates", &Tally::conjugates)

@@ -88,34 +88,43 @@ void sparse_source(BoundSource* self, In<float> values, In<Index> columns, In<In
               n_threads);
 }
 
-Coefficients coefficients(const BoundSource& source, InMatrix<double> coef, Size n_rows,
-                          OutRows out) {
+Coefficients coefficients(const BoundSource& source, InMatrix<double> coef, InOrder parts,
+                          Size n_rows, OutRows out) {
   require(static_cast<Size>(coef.shape(1)) == source.n_samples, "coef has the wrong shape");
-  require(static_cast<Size>(out.shape(0)) == n_rows && out.shape(1) == coef.shape(0),
+  Size total = 0;
+  for (std::size_t p = 0; p < parts.shape(0); ++p) {
+    require(parts.data()[p] >= 0, "parts must not be negative");
+    total += parts.data()[p];
+  }
+  require(total == source.n_samples, "parts must sum to the number of samples");
+  const Coefficients weights{coef.data(), static_cast<Size>(coef.shape(0)), parts.data(),
+                             static_cast<Size>(parts.shape(0))};
+  require(static_cast<Size>(out.shape(0)) == n_rows &&
+              static_cast<Size>(out.shape(1)) == weights.size(),
           "out has the wrong shape");
-  return {coef.data(), static_cast<Size>(coef.shape(0))};
+  return weights;
 }
 
 void predict_dense(const BoundSource& self, InMatrix<float> samples, In<float> squares,
-                   InMatrix<double> coef, OutRows out) {
+                   InMatrix<double> coef, InOrder parts, OutRows out) {
   const auto* kernel = std::get_if<std::shared_ptr<DenseKernel>>(&self.kernel);
   require(kernel != nullptr, "only dense sources predict dense rows");
   const Size m = static_cast<Size>(samples.shape(0));
   require_length(squares, m, "squares");
   require(static_cast<Size>(samples.shape(1)) == (*kernel)->n_features(),
           "samples have the wrong number of columns");
-  const Coefficients weights = coefficients(self, coef, m, out);
+  const Coefficients weights = coefficients(self, coef, parts, m, out);
   nb::gil_scoped_release release;
   kernel_sums(**kernel, samples.data(), squares.data(), m, weights, out.data(), self.n_threads);
 }
 
 template <class Index>
 void predict_sparse(const BoundSource& self, In<float> values, In<Index> columns, In<Index> offsets,
-                    In<float> squares, InMatrix<double> coef, OutRows out) {
+                    In<float> squares, InMatrix<double> coef, InOrder parts, OutRows out) {
   const auto predict = [&](const auto& kernel) {
     const auto rows = csr_rows<Index>(values, columns, offsets, kernel.n_features());
     require_length(squares, rows.n_samples, "squares");
-    const Coefficients weights = coefficients(self, coef, rows.n_samples, out);
+    const Coefficients weights = coefficients(self, coef, parts, rows.n_samples, out);
     nb::gil_scoped_release release;
     kernel_sums(kernel, rows, squares.data(), weights, out.data(), self.n_threads);
   };
@@ -258,11 +267,11 @@ void bind_kernel(nb::module_& m) {
           },
           "index"_a, "out"_a)
       .def("predict", &predict_dense, "samples"_a.noconvert(), "squares"_a.noconvert(), "coef"_a,
-           "out"_a, "Sums of coef times kernel values with the samples of this source.")
+           "parts"_a, "out"_a, "Sums of coef times kernel values with the samples of this source.")
       .def("predict", &predict_sparse<int>, "values"_a.noconvert(), "columns"_a.noconvert(),
-           "offsets"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "out"_a)
+           "offsets"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "parts"_a, "out"_a)
       .def("predict", &predict_sparse<long long>, "values"_a.noconvert(), "columns"_a.noconvert(),
-           "offsets"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "out"_a);
+           "offsets"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "parts"_a, "out"_a);
 
   nb::class_<BoundClassRows>(m, "ClassRows", "Kernel rows of a class among its own samples.")
       .def(

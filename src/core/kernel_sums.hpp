@@ -1,8 +1,11 @@
-// Prediction: out[r][c] = sum over the samples j of coef[c][j] k(row r, sample j), where the values
-// of the kernel are needed a tile at a time and never kept.
+// Prediction: out[r][p][c] = sum over the samples j of part p of coef[c][j] k(row r, sample j),
+// where the values of the kernel are needed a tile at a time and never kept. Parts are classes: the
+// sums of all pairs of classes take each sample's value once for each rival, not once for each
+// pair.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <vector>
 
@@ -13,6 +16,9 @@ namespace maxmargin {
 struct Coefficients {
   const double* values;  // count x n_samples
   Size count;
+  const std::int32_t* parts;  // how many samples each has, one after the other
+  Size n_parts;
+  Size size() const { return count * n_parts; }
 };
 
 MAXMARGIN_CLONES inline double weighted_sum(const float* values, const double* weights,
@@ -30,14 +36,18 @@ void sum_tiles(Size n_samples, Size count, Coefficients coef, double* out, Block
   std::vector<float> tile(static_cast<std::size_t>(count * kColumns));
   std::vector<float*> values(count);
   for (Size r = 0; r < count; ++r) values[r] = tile.data() + r * kColumns;
-  std::fill_n(out, count * coef.count, 0.0);
+  std::fill_n(out, count * coef.size(), 0.0);
   for (Size first = 0; first < n_samples; first += kColumns) {
     const Size last = std::min(first + kColumns, n_samples);
     block(first, last, values.data());
-    for (Size r = 0; r < count; ++r)
-      for (Size c = 0; c < coef.count; ++c)
-        out[r * coef.count + c] +=
-            weighted_sum(values[r], coef.values + c * n_samples + first, last - first);
+    for (Size part = 0, begin = 0; part < coef.n_parts; begin += coef.parts[part++]) {
+      const Size from = std::max(begin, first), to = std::min(begin + coef.parts[part], last);
+      if (from >= to) continue;
+      for (Size r = 0; r < count; ++r)
+        for (Size c = 0; c < coef.count; ++c)
+          out[r * coef.size() + part * coef.count + c] += weighted_sum(
+              values[r] + (from - first), coef.values + c * n_samples + from, to - from);
+    }
   }
 }
 
@@ -48,7 +58,7 @@ inline void kernel_sums(const DenseKernel& kernel, const float* rows, const floa
   in_threads((n_rows + kRows - 1) / kRows, n_threads, [&](Size begin, Size end) {
     for (Size from = begin * kRows; from < std::min(end * kRows, n_rows); from += kRows) {
       const Size count = std::min(kRows, n_rows - from);
-      sum_tiles(kernel.n_samples(), count, coef, out + from * coef.count,
+      sum_tiles(kernel.n_samples(), count, coef, out + from * coef.size(),
                 [&](Size first, Size last, float* const* values) {
                   kernel.block(rows + from * kernel.n_features(), squares + from, count,
                                first / kWidth, (last + kWidth - 1) / kWidth, values, first);
@@ -72,7 +82,7 @@ void kernel_sums(const SparseKernel<Index>& kernel, CsrRows<float, RowIndex> row
       std::iota(index.begin(), index.end(), from);
       panel.fill(rows, index.data(), count);
       std::copy_n(squares + from, count, row_squares);
-      sum_tiles(kernel.n_samples(), count, coef, out + from * coef.count,
+      sum_tiles(kernel.n_samples(), count, coef, out + from * coef.size(),
                 [&](Size first, Size last, float* const* values) {
                   kernel.tile(panel, row_squares, count, first, last, values, first);
                 });

@@ -235,7 +235,7 @@ class Precomputed(Kernel):
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:
         rows, columns = A[:, 0].astype(np.intp), B[:, 0].astype(np.intp)
-        return np.asarray(self.matrix.take(rows, 0).take(columns, 1), dtype=np.float64)
+        return np.asarray(self.matrix[rows[:, np.newaxis], columns], dtype=np.float64)
 
     def diagonal(self, A: Matrix) -> Array:
         rows = A[:, 0].astype(np.intp)

@@ -66,6 +66,13 @@ def pair_targets(
     return [np.concatenate(pair) for pair in pairs], targets
 
 
+def class_pairs(n_classes: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first and the second class of each pair, in the order of `pair_targets`."""
+    classes = np.arange(n_classes)
+    first, second = np.nonzero(classes[:, np.newaxis] < classes)
+    return first, second
+
+
 def collapsed(coef: Array, b: Array) -> tuple[Array, Array]:
     """Return the weights by class as an estimator has them: for two classes the difference."""
     return (coef[1:] - coef[:1], b[1:] - b[:1]) if len(coef) == 2 else (coef, b)
@@ -77,15 +84,12 @@ def votes(values: Array, n_classes: int) -> Array:
     With two candidates in a tie the one of larger values is ahead, and nothing but a tie is decided
     by them.
     """
-    counts, sums = np.zeros((2, len(values), n_classes))
-    pairs = itertools.combinations(range(n_classes), 2)
-    for column, (first, second) in zip(values.T, pairs, strict=True):
-        wins = column > 0.0
-        counts[:, first] += wins
-        counts[:, second] += ~wins
-        sums[:, first] += column
-        sums[:, second] -= column
-    return np.asarray(counts + sums / (3.0 * (np.abs(sums) + 1.0)))
+    first, second = class_pairs(n_classes)
+    signs = np.zeros((len(first), n_classes))
+    pairs = np.arange(len(first))
+    signs[pairs, first], signs[pairs, second] = 1.0, -1.0
+    wins, sums = (values > 0.0) @ signs, values @ signs
+    return np.asarray(wins + np.arange(n_classes) + sums / (3.0 * (np.abs(sums) + 1.0)))
 
 
 def check_both_sides(y: Array, cost: Array, what: str) -> None:

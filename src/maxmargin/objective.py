@@ -110,7 +110,7 @@ class Objective:
         y, cost = self.problem.y, self.problem.cost
         if self.mass is not None and self.loss.one_sided:
             return 1e-11 * 0.5 * self.mass * float((cost * self.diagonal).max())
-        at_zero = float(self.loss.value(y, cost, np.zeros_like(y)).sum())
+        at_zero = float(self.loss.value(y, cost, 0.0 * y).sum())
         longest = float(self.diagonal.max())
         needed = 0.5 * float(np.abs(y).max()) ** 2 / longest if longest > 0.0 else np.inf
         return 1e-11 * min(at_zero, needed)
@@ -322,13 +322,7 @@ class Objective:
 
 def _crossing(places: Array, falls: Array, start: float) -> float:
     """Where a derivative that starts so and falls at each place crosses 0; midway if it is 0."""
-    places, falls = places[falls > 0.0], falls[falls > 0.0]
-    order = np.argsort(places)
-    places, left = places[order], start - np.cumsum(falls[order])
-    slack = 1e-12 * float(falls.sum())
-    first = min(int(np.searchsorted(-left, -slack)), len(places) - 1)
-    last = min(int(np.searchsorted(-left, slack, side="right")), len(places) - 1)
-    return 0.5 * float(places[first] + places[last])
+    return _core.crossing(places, falls, start)
 
 
 def _check_mass(objective: Objective) -> None:

@@ -34,7 +34,7 @@ from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
 from maxmargin.solvers import QP, KernelPegasos, Monitor, Solver, interruptible
-from maxmargin.solvers.kernel_samples import KernelSamples, SharedSamples
+from maxmargin.solvers.kernel_samples import KernelSamples, SharedSamples, summed
 from maxmargin.solvers.memory import free_memory
 from maxmargin.solvers.smo import SMO
 from maxmargin.validation import (
@@ -165,14 +165,17 @@ class KernelBase(CertifiedModel):
             getattr(self, "solver", "smo"), {name: named[name] for name in self._solvers}
         )
 
-    def _values(self, X: Any, coef: Array) -> Array:
-        """Σ c_j k(x_j, x) for every row x of X and every row c of coef."""
-        check_is_fitted(self)
+    def _values(self, X: Any, coef: Array, parts: NDArray[np.int32] | None = None) -> Array:
+        """Σ c_j k(x_j, x) for every row x of X and every row c of coef.
+
+        With `parts`, numbers of support vectors that follow each other, a sum over each of them.
+        """
         X, _ = view_rows(self._check_rows(X, reset=False))
         if self._fitted_kernel is None:  # X has the kernel values themselves
-            return np.asarray(X[:, self.support_] @ coef.T)
+            return summed(X[:, self.support_], coef, parts)
         jobs = n_threads(self.n_jobs)
-        return KernelSamples(self._fitted_kernel, self.support_vectors_, jobs).predict(X, coef)
+        samples = KernelSamples(self._fitted_kernel, self.support_vectors_, jobs)
+        return samples.predict(X, coef, parts)
 
 
 class KernelModel(KernelBase):

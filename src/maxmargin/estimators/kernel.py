@@ -18,7 +18,13 @@ from maxmargin.certificate import Status
 from maxmargin.estimators._kernel import KernelModel, Task
 from maxmargin.kernels import Kernel
 from maxmargin.losses import HINGE, regression_loss
-from maxmargin.multiclass import check_both_sides, check_several_classes, pair_targets, votes
+from maxmargin.multiclass import (
+    check_both_sides,
+    check_several_classes,
+    class_pairs,
+    pair_targets,
+    votes,
+)
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import NotSeparableError
@@ -254,7 +260,12 @@ class SVC(ClassifierMixin, KernelModel):
     def _pair_values(self, X: Any) -> Array:
         """Return f of every row and every pair of classes."""
         check_is_fitted(self)
-        return np.asarray(self._values(X, self._pair_coef()) + self.intercept_)
+        if len(self.classes_) == 2:
+            return np.asarray(self._values(X, self.dual_coef_) + self.intercept_)
+        by_class = self._values(X, self.dual_coef_, self.n_support_)
+        first, second = class_pairs(len(self.classes_))
+        sums = by_class[:, first, second - 1] + by_class[:, second, first]
+        return np.asarray(sums + self.intercept_)
 
     def decision_function(self, X: Any) -> Array:
         """f(x) for two classes, else one column for each class or pair."""

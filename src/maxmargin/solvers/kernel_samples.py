@@ -46,11 +46,19 @@ class KernelSamples:
         assert kernel is not None
         self.n_threads = n_threads
         self.kernel, self.X, self.formula = kernel, X, kernel.formula()
-        self.centre: Array | None = None
         self.shared: _core.KernelRows | None = None
-        self.sparse = sparse.issparse(X) or _mostly_zero(X)
-        if isinstance(kernel, Gaussian) and not self.sparse and X.shape[0] > 0:
-            self.centre = X.mean(axis=0, dtype=np.float64)
+
+    @cached_property
+    def sparse(self) -> bool:
+        """Whether the samples are kept in CSR."""
+        return bool(sparse.issparse(self.X)) or _mostly_zero(self.X)
+
+    @cached_property
+    def centre(self) -> Array | None:
+        """What is subtracted from each sample."""
+        if not isinstance(self.kernel, Gaussian) or self.sparse or self.X.shape[0] == 0:
+            return None
+        return np.asarray(self.X.mean(axis=0, dtype=np.float64))
 
     def prepared(self, X: Matrix) -> tuple[Matrix, Array]:
         """Return the samples in float32 and their squared norms."""
@@ -87,9 +95,10 @@ class KernelSamples:
             return values[:, 0]
         (samples, square), source = self.own, self.rows(support)
         coef = np.ascontiguousarray(coef[np.newaxis, support])
+        whole = np.array([len(support)], dtype=np.int32)
         for part in _slices(len(at), len(support)):
             some = at[part]
-            source.predict(*_parts(samples[some]), square[some], coef, values[part])
+            source.predict(*_parts(samples[some]), square[some], coef, whole, values[part])
             if part.stop < len(at) and stopped():
                 return None
         return values[:, 0]
@@ -105,25 +114,32 @@ class KernelSamples:
     def _block(self, index: Array) -> Array:
         return np.ascontiguousarray(self.kernel(self.X[index], self.X), dtype=np.float32)
 
-    def predict(self, X: Matrix, coef: Array) -> Array:
+    def predict(self, X: Matrix, coef: Array, parts: NDArray[np.int32] | None = None) -> Array:
         """Σ c_j k(x_j, x) of every row x of X and every row c of coef, in bounded memory.
 
-        In float64 where that is not felt, else in float32 tiles, with X stored as the samples are.
+        With `parts`, numbers of samples that follow each other, a sum over each of them. In float64
+        where that is not felt, else in float32 tiles, with X stored as the samples are.
         """
-        values = np.zeros((X.shape[0], len(coef)))
+        shape = (len(coef),) if parts is None else (len(parts), len(coef))
+        values = np.zeros((X.shape[0], *shape))
         if self.X.shape[0] == 0:
             return values
         if isinstance(self.kernel, Linear):
-            return np.asarray(X @ np.asarray(coef @ self.X).T)
+            ends = [self.X.shape[0]] if parts is None else np.cumsum(parts)
+            begins = [0, *ends[:-1]]
+            w = [coef[:, b:e] @ self.X[b:e] for b, e in zip(begins, ends, strict=True)]
+            return np.asarray(X @ np.concatenate(w).T).reshape(values.shape)
         if self.formula is None or affords_float64(X, X.shape[0] * self.X.shape[0]):
             for rows in _slices(X.shape[0], self.X.shape[0]):
-                values[rows] = self.kernel(X[rows], self.X) @ coef.T
+                values[rows] = summed(self.kernel(X[rows], self.X), coef, parts)
             return values
         source, coef = self.rows(), np.ascontiguousarray(coef)
+        sizes = np.array([self.X.shape[0]] if parts is None else parts, dtype=np.int32)
+        out = values.reshape(X.shape[0], -1)
         stored = X.nnz // X.shape[0] if self.sparse and sparse.issparse(X) else X.shape[1]
         for rows in _slices(X.shape[0], stored):
             samples, square = self.prepared(X[rows])
-            source.predict(*_parts(samples), square, coef, values[rows])
+            source.predict(*_parts(samples), square, coef, sizes, out[rows])
         return values
 
 
@@ -150,6 +166,17 @@ class SharedSamples:
         pair.X, pair.own = X, (values[rows], square[rows])
         pair.shared = self.classes[first].pair(self.classes[second], self.samples.n_threads)
         return pair
+
+
+def summed(K: Array, coef: Array, parts: NDArray[np.int32] | None = None) -> Array:
+    """K c for every row c of coef; with `parts`, numbers of columns, for each of them apart."""
+    if parts is None:
+        return np.asarray(K @ coef.T)
+    sums, begin = np.empty((len(K), len(parts), len(coef))), 0
+    for part, end in enumerate(parts.cumsum().tolist()):
+        sums[:, part] = K[:, begin:end] @ coef[:, begin:end].T
+        begin = end
+    return sums
 
 
 def _slices(count: int, width: int) -> list[slice]:
