@@ -75,8 +75,10 @@ class DualForm:
         """Return a row for each group, with an entry for each sample: 0 if it is not in there."""
         if self.doubled:
             return values.reshape(2, -1)
-        groups = np.arange(1 + self.group.max())
-        return np.where(self.group == groups[:, np.newaxis], values, 0.0)
+        n_groups = 1 + int(self.group.max())
+        if n_groups == 1:
+            return values[np.newaxis]
+        return np.where(self.group == np.arange(n_groups)[:, np.newaxis], values, 0.0)
 
     def state(self, variables: Array, z: Array) -> tuple[Array, float]:
         """Return the residuals and the value of the objective where Kβ = z."""
