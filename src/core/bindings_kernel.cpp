@@ -323,32 +323,22 @@ void bind_kernel(nb::module_& m) {
           "__init__",
           [](BoundSmo* self, const BoundSource& source, In<double> target, In<double> lower,
              In<double> upper, Groups group, double epsilon, bool balanced, Size working,
-             Size capacity, std::optional<InMatrix<double>> kernel) {
+             Size capacity) {
             const Size n = source.n_samples;
             require(n > 0 && working >= 2, "nothing to work on");
             require_length(target, n, "target");
             require_length(lower, n, "lower");
             require_length(upper, n, "upper");
             require_length(group, n, "group");
-            require(!kernel || (static_cast<Size>(kernel->shape(0)) == n &&
-                                static_cast<Size>(kernel->shape(1)) == n),
-                    "kernel has the wrong shape");
-            const SmoProblem problem{n,
-                                     target.data(),
-                                     lower.data(),
-                                     upper.data(),
-                                     group.data(),
-                                     epsilon,
-                                     balanced,
-                                     kernel ? kernel->data() : nullptr,
-                                     source.n_threads};
+            const SmoProblem problem{
+                n,       target.data(), lower.data(),    upper.data(), group.data(),
+                epsilon, balanced,      source.n_threads};
             new (self) BoundSmo{std::make_unique<Smo>(problem, working, capacity, source.rows)};
           },
           "source"_a, "target"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
           "group"_a.noconvert(), "epsilon"_a, "balanced"_a, "working"_a, "capacity"_a,
-          "kernel"_a.noconvert() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
-          nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(),
-          nb::keep_alive<1, 11>())
+          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+          nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>())
       .def(
           "run",
           [](BoundSmo& self, double tol, double negligible, Size max_outer, nb::callable stop) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -80,14 +81,26 @@ MAXMARGIN_INLINE void apply_kernel(const KernelFormula& formula, float square, c
   }
 }
 
-// work(first, last) on parts of 0 <= k < count; the first part runs here, without a thread.
+// work(first, last) on parts of 0 <= k < count; the first part runs here, without a thread. What a
+// part throws is thrown here, once all have ended.
 template <class Work>
 void in_threads(Size count, int n_threads, Work work) {
-  const Size parts = std::min<Size>(n_threads, count);
-  std::vector<std::jthread> others;
-  for (Size part = 1; part < parts; ++part)
-    others.emplace_back([=] { work(part * count / parts, (part + 1) * count / parts); });
-  work(0, count / std::max<Size>(1, parts));
+  const Size parts = std::max<Size>(1, std::min<Size>(n_threads, count));
+  std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(parts));
+  {
+    std::vector<std::jthread> others;
+    for (Size part = 1; part < parts; ++part)
+      others.emplace_back([&, part] {
+        try {
+          work(part * count / parts, (part + 1) * count / parts);
+        } catch (...) {
+          thrown[part] = std::current_exception();
+        }
+      });
+    work(0, count / parts);
+  }
+  for (const std::exception_ptr& error : thrown)
+    if (error) std::rethrow_exception(error);
 }
 
 // out[r][0..n) = values of the kernel between sample index[r] and all samples.

@@ -27,8 +27,7 @@ struct SmoProblem {
   const double* upper;
   const std::uint8_t* group;  // pairs are made within a group
   double epsilon;
-  bool balanced;                   // sums per group are kept: pairs; else single coordinates
-  const double* kernel = nullptr;  // all of K, where the problem is small: no working sets then
+  bool balanced;  // sums per group are kept: pairs; else single coordinates
   int n_threads = 1;
 };
 
@@ -89,15 +88,7 @@ class Smo {
         up_(problem.n),
         down_(problem.n),
         least_up_(threshold.size(), 0.0),
-        least_down_(threshold.size(), 0.0) {
-    if (!problem.kernel) return;
-    const Size n = problem.n;
-    block_.resize(n, 0);
-    std::copy_n(problem.lower, n, block_.lower.begin());
-    std::copy_n(problem.upper, n, block_.upper.begin());
-    std::copy_n(problem.group, n, block_.group.begin());
-    for (Size i = 0; i < n; ++i) block_.diagonal[i] = problem.kernel[i * n + i];
-  }
+        least_down_(threshold.size(), 0.0) {}
 
   const RowCache& cache() const { return cache_; }
 
@@ -152,19 +143,11 @@ class Smo {
     stuck = !(violation > goal);
     if (stuck) return false;
     const double inner_goal = std::max(goal, kInner * violation);
-    Size made;
-    if (problem_.kernel) {
-      made = solve(problem_.kernel, inner_goal);
-      for (Size i = 0; i < problem_.n; ++i) account(i, i);
-      residual = block_.residual;
-      beta = block_.beta;
-    } else {
-      select();
-      cache_.fetch(set_.data(), static_cast<Size>(set_.size()), poll);
-      gather();
-      made = solve(block_.kernel.data(), inner_goal);
-      scatter();
-    }
+    select();
+    cache_.fetch(set_.data(), static_cast<Size>(set_.size()), poll);
+    gather();
+    const Size made = solve(inner_goal);
+    scatter();
     steps += made;
     ++outer_steps;
     stuck = made == 0;
@@ -174,12 +157,8 @@ class Smo {
  private:
   static constexpr double kInner = 0.1, kNearly = 0.5;
 
-  template <class Real>
-  Size solve(const Real* kernel, double goal) {
-    if (problem_.kernel) {
-      block_.residual = residual;
-      block_.beta = beta;
-    }
+  Size solve(double goal) {
+    const float* kernel = block_.kernel.data();
     const Size limit = 100 * block_.size;
     return problem_.balanced ? solve_pairs(block_, kernel, problem_.epsilon, goal, limit, n_groups_)
                              : solve_singles(block_, kernel, problem_.epsilon, goal, limit);

@@ -8,6 +8,7 @@ are kernels.
 
 from __future__ import annotations
 
+import math
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -33,6 +34,11 @@ class Kernel(ABC):
 
     mercer: bool | None = True
 
+    @property
+    def unit(self) -> float:
+        """By what the samples are multiplied for `formula`."""
+        return 1.0
+
     @abstractmethod
     def __call__(self, A: Matrix, B: Matrix) -> Array:
         """k(a, b) for every row a of A and b of B, in float64."""
@@ -43,7 +49,7 @@ class Kernel(ABC):
         return np.concatenate([np.diag(self(block, block)) for block in blocks])
 
     def formula(self) -> _core.KernelFormula | None:
-        """Return what the core computes the same by; None if it cannot."""
+        """Return what the core computes the same by, of samples times `unit`; None if it cannot."""
         return None
 
     def fitted(self, X: Matrix, weight: Array | None = None) -> Kernel:
@@ -91,6 +97,11 @@ class _WithGamma(Kernel):
         return replace(self, gamma=gamma_of(self.gamma, X, weight))
 
     @property
+    def unit(self) -> float:
+        """√γ, so that neither it nor the samples leave the range of float32."""
+        return math.sqrt(self._gamma)
+
+    @property
     def _gamma(self) -> float:
         if isinstance(self.gamma, str):
             raise ValueError(f"gamma={self.gamma!r} is a rule: call kernel.fitted(X) first.")
@@ -122,7 +133,7 @@ class Polynomial(_WithGamma):
 
     def formula(self) -> _core.KernelFormula:
         kind = _core.KernelKind.polynomial
-        return _core.KernelFormula(kind, self._gamma, self.coef0, self.degree)
+        return _core.KernelFormula(kind, 1.0, self.coef0, self.degree)
 
 
 @dataclass(frozen=True)
@@ -144,7 +155,7 @@ class Gaussian(_WithGamma):
         return np.ones(A.shape[0])
 
     def formula(self) -> _core.KernelFormula:
-        return _core.KernelFormula(_core.KernelKind.gaussian, self._gamma, 0.0, 1)
+        return _core.KernelFormula(_core.KernelKind.gaussian, 1.0, 0.0, 1)
 
 
 @dataclass(frozen=True)
@@ -176,7 +187,7 @@ class Sigmoid(_WithGamma):
         return np.asarray(np.tanh(self._gamma * squares(A) + self.coef0))
 
     def formula(self) -> _core.KernelFormula:
-        return _core.KernelFormula(_core.KernelKind.sigmoid, self._gamma, self.coef0, 1)
+        return _core.KernelFormula(_core.KernelKind.sigmoid, 1.0, self.coef0, 1)
 
 
 @dataclass(frozen=True)

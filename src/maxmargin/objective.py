@@ -322,7 +322,7 @@ class Objective:
 
 def _crossing(places: Array, falls: Array, start: float) -> float:
     """Where a derivative that starts so and falls at each place crosses 0; midway if it is 0."""
-    return _core.crossing(places, falls, start)
+    return float(_core.crossing(places, falls, start))
 
 
 def _check_mass(objective: Objective) -> None:

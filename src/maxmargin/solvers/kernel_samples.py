@@ -63,12 +63,12 @@ class KernelSamples:
     def prepared(self, X: Matrix) -> tuple[Matrix, Array]:
         """Return the samples in float32 and their squared norms."""
         if self.sparse:
-            X, _ = view_rows(sparse.csr_array(X, dtype=np.float32))
+            X, _ = view_rows(sparse.csr_array(X * self.kernel.unit, dtype=np.float32))
             square = np.asarray(X.power(2).sum(axis=1), dtype=np.float32).ravel()
             return X, np.ascontiguousarray(square)
         X = X.toarray() if sparse.issparse(X) else X
         X = X if self.centre is None else X - self.centre
-        X = np.ascontiguousarray(X, dtype=np.float32)
+        X = np.ascontiguousarray(X * self.kernel.unit, dtype=np.float32)
         return X, np.einsum("ij,ij->i", X, X, dtype=np.float64).astype(np.float32)
 
     @cached_property
