@@ -124,5 +124,5 @@ def test_memory_that_a_thread_lacks_is_an_error():
 def test_float32_takes_no_sample_on_the_edge_out_of_the_region(monkeypatch):
     X = np.random.default_rng(0).normal(size=(300, 3))
     model = OneClassSVM(nu=0.1, tol=1e-9).fit(X)
-    monkeypatch.setattr(kernel_samples, "EXACT_VALUES", 0)
+    monkeypatch.setattr(kernel_samples, "_EXACT_VALUES", 0)
     assert (model.predict(X) < 0).mean() == pytest.approx(model.margin_errors_)

@@ -120,13 +120,13 @@ class KernelBase(CertifiedModel):
         """
         begin, stopping = time.perf_counter(), self._stopping()
         solver = self._kernel_solver(len(tasks))
-        if isinstance(solver, SMO) and _are_small(X, kernel, tasks, solver.small):
-            X, kernel = _places(X.shape[0]), Precomputed(kernel(X, X), kernel.mercer)
         starts = self._starts([cost for _, _, cost in tasks], self._seeds(len(tasks)))
-        shared = None if members is None else _shared(X, kernel, members, solver)
         with interruptible() as interrupt:
             progress = Progress(self, X, len(tasks), interrupt, linear=False)
             progress.begin()
+            if isinstance(solver, SMO) and _are_small(X, kernel, tasks, solver.small):
+                X, kernel = _places(X.shape[0]), Precomputed(kernel(X, X), kernel.mercer)
+            shared = None if members is None else _shared(X, kernel, members, solver)
 
             def solve(task: int) -> Solution:
                 rows, target, cost = tasks[task]

@@ -207,12 +207,6 @@ class Monitor:
         self._keep_expansion(self._certified_expansion(beta, z, error))
         return self._decide(n_iter)
 
-    def improve_expansion(self, beta: Array, z: Array) -> None:
-        """Take this point instead of the last one, if its gap is smaller."""
-        point = self._certified_expansion(beta, z)
-        if self._best is not None and point.certificate.gap < self._best.gap:
-            self._keep_expansion(point)
-
     def _certified_expansion(
         self, beta: Array, z: Array, error: tuple[float, float] | None = None
     ) -> _Expansion:

@@ -14,7 +14,7 @@ from maxmargin.certificate import Status
 from maxmargin.objective import Objective
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start, require_intercept
-from maxmargin.solvers.dual_form import DualForm, moved, polished
+from maxmargin.solvers.dual_form import DualForm, moved
 from maxmargin.solvers.kernel_samples import KernelSamples, affords_float64
 from maxmargin.solvers.memory import free_memory
 from maxmargin.solvers.screening import Screening
@@ -140,9 +140,6 @@ class SMO:
                 z = z + objective.kernel_values(form.fold(variables) - beta)
             smo.go_on(variables, *form.state(variables, z))
             steps = monitor.iterations_left(screened + smo.outer_steps, most)
-        finished = status is Status.OPTIMAL and K is not None
-        for better in polished(objective, beta, z) if finished else []:
-            monitor.improve_expansion(better, z + objective.kernel_values(better - beta))
         return monitor.finish(
             self.name, status, violation=smo.violation, steps=smo.steps, rows=smo.rows_computed
         )
