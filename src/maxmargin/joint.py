@@ -176,6 +176,8 @@ def balance(
         beta[own] = -beta.sum(axis=1) + beta[own]
     excess = beta.sum(axis=0)
     surplus, need = np.maximum(-excess, 0.0), np.maximum(excess, 0.0)
+    if not need.any():
+        return
     mass = alpha.sum(axis=0)
     taken = alpha * np.divide(surplus, mass, out=np.zeros_like(mass), where=mass > 0.0)
     beta += taken - np.outer(taken.sum(axis=1), need / need.sum())
