@@ -163,8 +163,8 @@ NB_MODULE(_core, m) {
         "seconds"_a);
 
   bind_certificate(m);
-  bind_classes(m);
   bind_kernel(m);
+  bind_classes(m);
   bind_newton(m);
   bind_stochastic(m);
 }

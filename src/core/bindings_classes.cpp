@@ -1,8 +1,15 @@
 // K classes in one problem: Crammer and Singer's machine.
-#include "bindings.hpp"
+#include <nanobind/stl/optional.h>
+
+#include <memory>
+#include <optional>
+
+#include "bound_source.hpp"
 #include "class_certificate.hpp"
+#include "class_smo.hpp"
 #include "crammer_singer.hpp"
 #include "passes.hpp"
+#include "polled.hpp"
 
 using namespace nanobind::literals;
 
@@ -61,6 +68,17 @@ Tally certify_class_rows(const BoundClasses& bound, const Rows& self, InMatrix<d
       self.view);
 }
 
+Tally tally_class_values(const BoundClasses& bound, InMatrix<double> z, InMatrix<double> beta) {
+  const Size K = bound.problem.n_classes;
+  for (const auto& values : {z, beta}) {
+    require_length(values, bound.n_samples, "values");
+    require(static_cast<Size>(values.shape(1)) == K, "values must have a column for each class");
+  }
+  const JudgedClasses judged{bound.problem.y, bound.problem.cost, K};
+  nb::gil_scoped_release release;
+  return tally_all_classes(judged, z.data(), beta.data(), bound.n_samples);
+}
+
 void crammer_singer_rows(const Rows& self, const BoundClasses& bound, OutRows alpha, OutRows W,
                          Out w_bias, Out anchor, double feature, bool free, OutOrder order,
                          Sweep& sweep, Random& random, Size max_epochs, double relative_target,
@@ -89,6 +107,10 @@ void crammer_singer_rows(const Rows& self, const BoundClasses& bound, OutRows al
       self.view);
 }
 
+struct BoundClassSmo {
+  std::unique_ptr<ClassSmo> smo;
+};
+
 }  // namespace
 
 void bind_classes(nb::module_& m) {
@@ -107,13 +129,68 @@ void bind_classes(nb::module_& m) {
           "y"_a.noconvert(), "cost"_a.noconvert(), "squared_norms"_a.noconvert(), "n_classes"_a,
           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
       .def("tally", &certify_class_rows, "rows"_a, "W"_a, "b"_a, "beta"_a, "begin"_a, "end"_a,
-           "dual_W"_a);
+           "dual_W"_a)
+      .def("tally_values", &tally_class_values, "z"_a, "beta"_a);
   m.def("padded", &padded, "n_classes"_a, "Length of a piece of classes, in whole vectors.");
   m.def("predict_classes", &predict_class_rows, "rows"_a, "W"_a, "n_classes"_a, "begin"_a, "end"_a,
         "out"_a);
   m.def("crammer_singer", &crammer_singer_rows, "rows"_a, "classes"_a, "alpha"_a, "W"_a, "w_bias"_a,
         "anchor"_a, "feature"_a, "free"_a, "order"_a, "sweep"_a, "random"_a, "max_epochs"_a,
         "relative_target"_a, "seconds"_a);
+
+  nb::class_<BoundClassSmo>(m, "ClassSmo", "Two-level block coordinate ascent for K classes.")
+      .def(
+          "__init__",
+          [](BoundClassSmo* self, const BoundSource& source, const BoundClasses& classes, bool free,
+             double penalty, Size working, Size capacity, std::optional<InMatrix<double>> kernel) {
+            const Size n = source.n_samples;
+            require(n > 0 && working >= 2, "nothing to work on");
+            require(classes.n_samples == n, "classes and rows differ in length");
+            require(!kernel || (static_cast<Size>(kernel->shape(0)) == n &&
+                                static_cast<Size>(kernel->shape(1)) == n),
+                    "kernel has the wrong shape");
+            const ClassSmoProblem problem{n,
+                                          classes.problem.n_classes,
+                                          classes.problem.y,
+                                          classes.problem.cost,
+                                          free,
+                                          penalty,
+                                          kernel ? kernel->data() : nullptr,
+                                          source.n_threads};
+            new (self)
+                BoundClassSmo{std::make_unique<ClassSmo>(problem, working, capacity, source.rows)};
+          },
+          "source"_a, "classes"_a, "free"_a, "penalty"_a, "working"_a, "capacity"_a,
+          "kernel"_a.noconvert() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+          nb::keep_alive<1, 8>())
+      .def(
+          "run",
+          [](BoundClassSmo& self, double tol, double negligible, Size max_outer,
+             nb::callable stop) {
+            polled(stop, [&](Poll& poll) { self.smo->run(tol, negligible, max_outer, poll); });
+          },
+          "tol"_a, "negligible"_a, "max_outer"_a, "stop"_a,
+          "Outer steps until the gap looks small enough.")
+      .def(
+          "go_on",
+          [](BoundClassSmo& self, InMatrix<double> alpha, InMatrix<double> pull, In<double> b) {
+            require(alpha.size() == self.smo->alpha.size(), "alpha has the wrong shape");
+            require(pull.size() == self.smo->pull.size(), "pull has the wrong shape");
+            require_length(b, static_cast<Size>(self.smo->b.size()), "b");
+            self.smo->go_on(alpha.data(), pull.data(), b.data());
+          },
+          "alpha"_a, "pull"_a, "b"_a, "Go on from there.")
+      .def_prop_ro("alpha", [](const BoundClassSmo& self) { return copied(self.smo->alpha); })
+      .def_prop_ro("pull", [](const BoundClassSmo& self) { return copied(self.smo->pull); })
+      .def_prop_ro("b", [](const BoundClassSmo& self) { return copied(self.smo->b); })
+      .def_prop_ro("violation", [](const BoundClassSmo& self) { return self.smo->violation; })
+      .def_prop_ro("gap", [](const BoundClassSmo& self) { return self.smo->gap; })
+      .def_prop_ro("dual", [](const BoundClassSmo& self) { return self.smo->dual; })
+      .def_prop_ro("stuck", [](const BoundClassSmo& self) { return self.smo->stuck; })
+      .def_prop_ro("steps", [](const BoundClassSmo& self) { return self.smo->steps; })
+      .def_prop_ro("outer_steps", [](const BoundClassSmo& self) { return self.smo->outer_steps; })
+      .def_prop_ro("rows_computed",
+                   [](const BoundClassSmo& self) { return self.smo->cache().rows_computed(); });
 }
 
 }  // namespace maxmargin

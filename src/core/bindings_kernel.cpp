@@ -5,7 +5,7 @@
 #include <optional>
 #include <variant>
 
-#include "bindings.hpp"
+#include "bound_source.hpp"
 #include "class_rows.hpp"
 #include "kernel_pegasos.hpp"
 #include "kernel_sums.hpp"
@@ -22,18 +22,6 @@ namespace {
 
 using FloatMatrix = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Groups = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-using AnyKernel =
-    std::variant<std::monostate, std::shared_ptr<DenseKernel>, std::shared_ptr<SparseKernel<int>>,
-                 std::shared_ptr<SparseKernel<long long>>>;
-
-// Python's handle on a source of rows, with what it needs kept alive by the bindings.
-struct BoundSource {
-  RowSource rows;
-  Size n_samples;
-  AnyKernel kernel = {};  // where it can also predict
-  int n_threads = 1;
-};
 
 constexpr Size kValuesPerCall = Size{1} << 22;  // of a caller's kernel, which returns doubles
 
@@ -250,6 +238,17 @@ void bind_kernel(nb::module_& m) {
                                self.n_threads};
           },
           nb::keep_alive<0, 1>(), "Every sample twice: rows of n values, and the same again.")
+      .def(
+          "centred",
+          [](const BoundSource& self, In<double> means, double mean) {
+            require_length(means, self.n_samples, "means");
+            return BoundSource{centred(self.rows, means.data(), self.n_samples, mean),
+                               self.n_samples,
+                               {},
+                               self.n_threads};
+          },
+          "means"_a.noconvert(), "mean"_a, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(),
+          "Values seen from a point c: k(x, z) - <x, c> - <z, c> + <c, c>.")
       .def(
           "rows",
           [](const BoundSource& self, InOrder index, FloatMatrix out) {

@@ -62,4 +62,14 @@ MAXMARGIN_CLONES Tally certify_classes(const Rows& rows, const JudgedClasses& ju
   return total;
 }
 
+// What all samples add at known values z, b included.
+inline Tally tally_all_classes(const JudgedClasses& judged, const double* z, const double* beta,
+                               Size n) {
+  const Size K = judged.n_classes;
+  Tally total;
+  for (Size i = 0; i < n; ++i)
+    tally_classes(z + i * K, beta + i * K, judged.y[i], judged.cost[i], K, total);
+  return total;
+}
+
 }  // namespace maxmargin

@@ -4,11 +4,8 @@
 //   beta_ij = cost_i [j = y_i] - alpha_ij,   alpha_ij >= 0,   sum_j alpha_ij = cost_i
 //
 // Crammer and Singer (JMLR 2001); one sample at a time as in Keerthi et al. (KDD 2008), where the
-// sub-problem is a projection on the simplex (Blondel, Fujino, Ueda, ICPR 2014). The bias is a
-// further feature of constant value; a free one is its proximal iteration, as in dual_cd.hpp.
-//
-// Steps go beyond the maximum along their sample, as in successive over-relaxation (Mangasarian and
-// Musicant 1999): the dual still never falls, and ill-conditioned problems need fewer epochs.
+// sub-problem is a projection (simplex.hpp). The bias is a further feature of constant value; a
+// free one is its proximal iteration, as in dual_cd.hpp.
 //
 // Invariant: W_j = sum_i beta_ij (x_i, feature), and every alpha_i lies in its simplex.
 // Samples whose alpha has one entry, with more pull than the others by the last epoch's mean
@@ -20,32 +17,9 @@
 
 #include "class_weights.hpp"
 #include "dual_cd.hpp"
+#include "simplex.hpp"
 
 namespace maxmargin {
-
-struct Threshold {
-  double theta;
-  double count;  // of the values above it
-};
-
-// sum_j max(0, v_j - theta) = size, where `largest` is the largest value and size > 0. Newton's
-// iteration on this piecewise linear function of theta, from the left (Michelot 1986): it ends in
-// the exact theta once no more values fall below, after a few passes.
-MAXMARGIN_INLINE Threshold simplex_threshold(const double* v, Size length, double largest,
-                                             double size) {
-  Threshold at{largest - size, static_cast<double>(length) + 1.0};
-  for (;;) {
-    double sum = 0.0, count = 0.0;
-#pragma omp simd reduction(+ : sum, count)
-    for (Size j = 0; j < length; ++j) {
-      sum += v[j] > at.theta ? v[j] - largest : 0.0;
-      count += v[j] > at.theta ? 1.0 : 0.0;
-    }
-    // Not fewer: done. (Rounding can let one through again, so it is not asked for the same.)
-    if (count >= at.count || count <= 1.0) return {at.theta, count};
-    at = {largest + (sum - size) / count, count};
-  }
-}
 
 struct ClassProblem {
   const std::int32_t* y;
@@ -81,7 +55,6 @@ MAXMARGIN_CLONES void crammer_singer(const Rows& rows, const ClassProblem& probl
                                      const ClassState& state, ClassScratch& scratch, Sweep& sweep,
                                      Random& random, Size max_epochs, double relative_target,
                                      const Deadline& deadline) {
-  constexpr double kRelax = 1.4;  // measured: 1 needs up to twice the epochs, 1.9 as many as 1
   constexpr double kNone = std::numeric_limits<double>::infinity();
   constexpr Size kAhead = 2;
   constexpr Size kClockMask = 63;
@@ -118,18 +91,7 @@ MAXMARGIN_CLONES void crammer_singer(const Rows& rows, const ClassProblem& probl
       double* alpha = state.alpha + i * stride;
       scores(rows, i, state.W, K, pull);
       pull[problem.y[i]] -= 1.0;
-      double top = -kNone, open = -kNone, held = kNone;
-#pragma omp simd reduction(max : top, open) reduction(min : held)
-      for (Size j = 0; j < stride; ++j) {
-        const double p = pull[j] + offset[j];
-        const double up = alpha[j] < cost ? p : -kNone;
-        const double down = alpha[j] > 0.0 ? p : kNone;
-        pull[j] = p;
-        top = p > top ? p : top;
-        open = up > open ? up : open;
-        held = down < held ? down : held;
-      }
-      const double violation = open - held;
+      const auto [top, violation] = look_at(alpha, offset, stride, cost, pull);
       if (violation < -sweep.threshold || cost == 0.0) {
         std::swap(order[k], order[--sweep.n_active]);
         continue;
@@ -138,31 +100,9 @@ MAXMARGIN_CLONES void crammer_singer(const Rows& rows, const ClassProblem& probl
       if (violation <= 0.0) continue;
       sweep.violation += violation;
 
-      // The projection of alpha + kRelax pull / square on the simplex.
       const double square = std::max(problem.squared_norms[i] + feature_square, 1e-200);
-      const double scale = kRelax / square;
-      double bracket = 0.0, largest = -kNone;
-#pragma omp simd reduction(+ : bracket) reduction(max : largest)
-      for (Size j = 0; j < stride; ++j) {
-        const double below = pull[j] - top;
-        const double m = alpha[j] + below * scale;
-        bracket -= alpha[j] * below;
-        moved[j] = m;
-        largest = m > largest ? m : largest;
-      }
+      const auto [bracket, gain] = project(alpha, pull, top, stride, cost, square, moved);
       sweep.gap += bracket;
-      const auto [theta, count] = simplex_threshold(moved, stride, largest, cost);
-      double gain = 0.0;
-#pragma omp simd reduction(+ : gain)
-      for (Size j = 0; j < stride; ++j) {
-        const double above = moved[j] - theta;
-        double next = above > 0.0 ? above : 0.0;
-        next = count <= 1.0 && above > 0.0 ? cost : next;
-        const double change = next - alpha[j];
-        gain += change != 0.0 ? change * (pull[j] - 0.5 * square * change) : 0.0;
-        alpha[j] = next;
-        moved[j] = -change;
-      }
       sweep.dual += gain;
       if (state.feature != 0.0) {
         for (Size j = 0; j < K; ++j) state.w_bias[j] += moved[j] * state.feature;

@@ -106,6 +106,19 @@ void in_threads(Size count, int n_threads, Work work) {
 // out[r][0..n) = values of the kernel between sample index[r] and all samples.
 using RowSource = std::function<void(const std::int32_t* index, Size count, float* const* out)>;
 
+// The same rows with the samples seen from a point c of their space: means_i = <x_i, c> and
+// mean = <c, c>.
+inline RowSource centred(RowSource source, const double* means, Size n, double mean) {
+  return [=](const std::int32_t* index, Size count, float* const* out) {
+    source(index, count, out);
+    for (Size r = 0; r < count; ++r) {
+      const double shift = mean - means[index[r]];
+      for (Size k = 0; k < n; ++k)
+        out[r][k] = static_cast<float>(static_cast<double>(out[r][k]) + (shift - means[k]));
+    }
+  };
+}
+
 // Dense float32 samples, laid out in panels: of kWidth samples the first values, then the second
 // ones and so on, so that a tile of kHeight rows and kWidth samples runs in registers (Goto and
 // van de Geijn, ACM TOMS 2008) and is turned into kernel values before it is written.

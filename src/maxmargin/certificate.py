@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.joint import JointObjective
+from maxmargin.joint import JointExpansion, JointObjective
 from maxmargin.objective import Intercept, Objective
 from maxmargin.validation import Array
 
@@ -347,4 +347,38 @@ def certify_joint(objective: JointObjective, W: Array, b: Array, beta: Array) ->
         n_support_bounded=sum(part.n_bounded for part in parts),
         margin=1.0 / norm if norm > 0.0 else math.inf,
         slack_sum=sum(part.slacks for part in parts),
+    )
+
+
+def certify_joint_expansion(
+    objective: JointExpansion,
+    beta: Array,
+    b: Array,
+    z: Array | None = None,
+    error: tuple[Array, float] | None = None,
+) -> Certificate:
+    """Judge f_j = Σ_i β_ij k(x_i, ·) + b_j of K classes by the feasible β itself; z = Kβ if known.
+
+    If z has errors, they are allowed for in the gap.
+    """
+    z = objective.kernel_values(beta) if z is None else z
+    square = float(np.einsum("ij,ij->", beta, z))
+    part = objective.classes.tally_values(z + b, beta)
+    lost = 0.0 if error is None else objective.doubt(z + b, beta, error)
+    if objective.intercept is Intercept.FREE:
+        left = np.abs(beta.sum(axis=0))  # by rounding; more than that voids the bound
+        balanced = float(left.max()) <= 1e-9 * float(np.abs(beta).sum())
+        lost += float(np.abs(b - b.mean()) @ left) if balanced else math.inf
+    dual, gap = part.conjugates - 0.5 * square - lost, part.brackets + lost
+    return Certificate(
+        primal=0.5 * square + part.losses,
+        dual=dual,
+        gap=gap,
+        relative_gap=relative(gap, dual, objective.negligible),
+        kkt_violation=part.kkt_violation,
+        n_support_free=part.n_free,
+        n_support_bounded=part.n_bounded,
+        margin=1.0 / math.sqrt(square) if square > 0.0 else math.inf,
+        slack_sum=part.slacks,
+        convex=objective.convex,
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 import maxmargin._core as _core
+from maxmargin.kernels import Kernel, Linear
 from maxmargin.losses import HINGE, Loss
-from maxmargin.objective import Intercept
+from maxmargin.objective import VALUES_PER_BLOCK, Intercept, expansion_blocks, seems_mercer
 from maxmargin.problem import Problem
 from maxmargin.validation import Array
 
@@ -64,12 +66,17 @@ class JointObjective:
     def classes(self) -> _core.Classes:
         """Labels and costs as the core reads them."""
         problem = self.problem
-        return _core.Classes(self.labels, problem.cost, problem.squared_norms, self.n_classes)
+        return _core.Classes(self.labels, problem.cost, self.diagonal, self.n_classes)
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """‖x_i‖² in the space where f is linear."""
+        return self.problem.squared_norms
 
     @cached_property
     def negligible(self) -> float:
         """A value of the objective that counts as zero; see `Objective.negligible`."""
-        longest = float(self.problem.squared_norms.max())
+        longest = float(self.diagonal.max())
         needed = 0.25 / longest if longest > 0.0 else np.inf
         return 1e-11 * min(float(self.problem.cost.sum()), needed)
 
@@ -131,15 +138,89 @@ class JointObjective:
 
         Of all ways to balance it, one that costs little at the weights given is taken.
         """
+        beta = self.within_simplices(beta)
+        if self.intercept is Intercept.FREE:
+            balance(beta, self.own, self.problem.cost, self.pulls(self.values(W, b)))
+        return beta
+
+    def within_simplices(self, beta: Array) -> Array:
+        """Return β with β_ij ≤ C_i 1[j = y_i] and Σ_j β_ij = 0."""
         beta = np.minimum(beta, 0.0)
         beta[self.own] = 0.0
         total, cost = -beta.sum(axis=1), self.problem.cost
         scale = np.divide(cost, total, out=np.ones_like(cost), where=total > cost)
         beta *= scale[:, np.newaxis]
         beta[self.own] = np.minimum(cost, -beta.sum(axis=1))
-        if self.intercept is Intercept.FREE:
-            balance(beta, self.own, cost, self.pulls(self.values(W, b)))
         return beta
+
+
+@dataclass(frozen=True, eq=False)
+class JointExpansion(JointObjective):
+    """The same problem for f_j(x) = Σ_i c_ij k(x_i, x) + b_j, with ½‖W‖² = ½ Σ_j c_j'K c_j.
+
+    A primal point is its coefficients c, of the shape of β; an intercept is free or absent.
+    """
+
+    kernel: Kernel = field(default_factory=Linear)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.intercept is Intercept.PENALIZED:
+            raise ValueError("With a kernel an intercept is free or absent, not penalised.")
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """k(x_i, x_i)."""
+        return self.kernel.diagonal(self.problem.X)
+
+    @cached_property
+    def convex(self) -> bool:
+        """Whether K is positive semidefinite."""
+        return seems_mercer(self.kernel, self.problem.X)
+
+    def kernel_values(self, coef: Array) -> Array:
+        """Kc, from the kernel's own formula in float64."""
+        values = np.zeros_like(coef)
+        for rows, block in self.kernel_blocks(coef, VALUES_PER_BLOCK):
+            values[rows] = block
+        return values
+
+    def kernel_blocks(self, coef: Array, size: int) -> Iterator[tuple[slice, Array]]:
+        """Yield them for some rows at a time: as many as take `size` values of the kernel."""
+        return expansion_blocks(self.kernel, self.problem.X, coef, size)
+
+    def lay_out(self, coef: Array) -> Array:
+        """Return the coefficients as they are."""
+        return coef
+
+    def values(self, W: Array, b: Array) -> Array:
+        """f_j(x_i), of shape (n, K)."""
+        return np.asarray(self.kernel_values(W) + b)
+
+    def regularizer(self, W: Array, b: Array) -> float:  # noqa: ARG002 - b is not penalised
+        """½‖W‖²."""
+        return 0.5 * float(np.einsum("ij,ij->", W, self.kernel_values(W)))
+
+    def dual(self, beta: Array) -> float:
+        """D(β), for a feasible β."""
+        return float(beta[self.own].sum()) - self.regularizer(beta, np.zeros(self.n_classes))
+
+    def doubt(self, f: Array, beta: Array, error: tuple[Array, float]) -> float:
+        """How much the gap may exceed what it seems to be; see `Objective.doubt`.
+
+        The errors of f have a mean for each class and one spread. A sample's share of the gap
+        changes with f_j at the rate β_ij + C_i (1[j pulls most] − 1[j = y_i]).
+        """
+        bias, spread = error
+        pulls, cost = self.pulls(f), self.problem.cost
+        rate = beta.copy()
+        rate[self.own] -= cost
+        np.add.at(rate, (self.own[0], pulls.argmax(axis=1)), cost)
+        second, first = np.partition(pulls, -2, axis=1)[:, -2:].T
+        reach = 2.0 * (float(np.abs(bias).max()) + spread)
+        kinks = float(cost.sum(where=first - second <= reach))
+        sums = float(np.abs(bias * rate.sum(axis=0)).sum())
+        return sums + 4.0 * spread * float(np.linalg.norm(rate)) + reach * kinks
 
 
 def balance(
@@ -176,6 +257,8 @@ def balance(
         beta[own] = -beta.sum(axis=1) + beta[own]
     excess = beta.sum(axis=0)
     surplus, need = np.maximum(-excess, 0.0), np.maximum(excess, 0.0)
+    if not need.any():
+        return
     mass = alpha.sum(axis=0)
     taken = alpha * np.divide(surplus, mass, out=np.zeros_like(mass), where=mass > 0.0)
     beta += taken - np.outer(taken.sum(axis=1), need / need.sum())

@@ -15,10 +15,10 @@ import maxmargin._core as _core
 from maxmargin.kernels import Kernel, Precomputed, mercer_check
 from maxmargin.losses import Box, Loss
 from maxmargin.problem import Problem
-from maxmargin.validation import Array
+from maxmargin.validation import Array, Matrix
 
 #: Kernel values held at a time.
-_VALUES_PER_BLOCK = 2**22
+VALUES_PER_BLOCK = 2**22
 
 
 class Intercept(Enum):
@@ -147,32 +147,20 @@ class Objective:
 
     @cached_property
     def convex(self) -> bool:
-        """Whether K is positive semidefinite; a kernel of unknown kind is tried on a sample.
-
-        Of a kernel matrix the sample is large, as its values cost nothing.
-        """
-        if self.kernel is None or self.kernel.mercer is not None:
-            return self.kernel is None or bool(self.kernel.mercer)
-        n_samples = 1000 if isinstance(self.kernel, Precomputed) else 100
-        return mercer_check(self.kernel, self.problem.X, n_samples=n_samples).passed
+        """Whether K is positive semidefinite."""
+        return self.kernel is None or seems_mercer(self.kernel, self.problem.X)
 
     def kernel_values(self, coef: Array) -> Array:
         """Return Σ c_j k(x_j, x_i) of every row i, from the kernel's own formula in float64."""
         values = np.zeros(len(coef))
-        for rows, block in self.kernel_blocks(coef, _VALUES_PER_BLOCK):
+        for rows, block in self.kernel_blocks(coef, VALUES_PER_BLOCK):
             values[rows] = block
         return values
 
     def kernel_blocks(self, coef: Array, size: int) -> Iterator[tuple[slice, Array]]:
         """Yield them for some rows at a time: as many as take `size` values of the kernel."""
         assert self.kernel is not None
-        X, support = self.problem.X, np.flatnonzero(coef)
-        if len(support) == 0:
-            return
-        basis, step = X[support], max(1, size // len(support))
-        for begin in range(0, len(coef), step):
-            rows = slice(begin, begin + step)
-            yield rows, self.kernel(X[rows], basis) @ coef[support]
+        return expansion_blocks(self.kernel, self.problem.X, coef, size)
 
     def regularizer(self, w: Array, b: float) -> float:
         """½‖w‖², and the intercept's share if it is penalised."""
@@ -318,6 +306,30 @@ class Objective:
         entries = inside if enough else heavier
         remaining = max(0.0, 1.0 - excess / float(beta.sum(where=entries)))
         return np.multiply(beta, remaining, out=beta, where=entries)
+
+
+def seems_mercer(kernel: Kernel, X: Matrix) -> bool:
+    """Whether K is positive semidefinite; a kernel of unknown kind is tried on a sample.
+
+    Of a kernel matrix the sample is large, as its values cost nothing.
+    """
+    if kernel.mercer is not None:
+        return bool(kernel.mercer)
+    n_samples = 1000 if isinstance(kernel, Precomputed) else 100
+    return mercer_check(kernel, X, n_samples=n_samples).passed
+
+
+def expansion_blocks(
+    kernel: Kernel, X: Matrix, coef: Array, size: int
+) -> Iterator[tuple[slice, Array]]:
+    """Yield Kc for some rows at a time; c is a vector, or a matrix with a column for each f."""
+    support = np.flatnonzero(coef if coef.ndim == 1 else coef.any(axis=1))
+    if len(support) == 0:
+        return
+    basis, step = X[support], max(1, size // len(support))
+    for begin in range(0, len(coef), step):
+        rows = slice(begin, begin + step)
+        yield rows, kernel(X[rows], basis) @ coef[support]
 
 
 def _crossing(places: Array, falls: Array, start: float) -> float:

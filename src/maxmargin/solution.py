@@ -28,8 +28,8 @@ class Solution:
 
     `beta` is the dual point that the certificate judged: w = Σ β_i x_i up to the gap, and in
     classification β_i = α_i y_i. `loss` is the objective's, with the margin ρ or the tube ε that
-    was found where that was a variable. K classes in one problem have w of shape (K, d), b of shape
-    (K,) and β of shape (n, K).
+    was found where that was a variable. K classes in one problem have w of shape (K, d), with a
+    kernel (K, n), b of shape (K,) and β of shape (n, K).
     """
 
     w: Array = field(repr=False)

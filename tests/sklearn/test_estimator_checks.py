@@ -22,6 +22,8 @@ from maxmargin import (
         LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1),
         SVC(),
         SVC(kernel="linear"),
+        SVC(multi_class="ovr"),
+        SVC(multi_class="crammer_singer", tol=1e-7),
         SVR(),
         NuSVR(),
         OneClassSVM(),

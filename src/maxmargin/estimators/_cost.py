@@ -90,9 +90,10 @@ class _Measured:
             raise KeyboardInterrupt
         sizes = [len(solution.beta) for solution in model.solutions_]
         # Small problems need no rows; larger ones need those of the support vectors at least.
+        used = [np.atleast_2d(solution.w).any(axis=0) for solution in model.solutions_]
         rows = [
-            max(solution.notes.get("rows", 0), np.count_nonzero(solution.beta))
-            for solution in model.solutions_
+            max(solution.notes.get("rows", 0), np.count_nonzero(support))
+            for solution, support in zip(model.solutions_, used, strict=True)
         ]
         return cls(
             n_samples=X.shape[0],

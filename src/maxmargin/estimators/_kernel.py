@@ -17,6 +17,7 @@ from maxmargin.certificate import Status
 from maxmargin.estimators._base import CertifiedModel, given_solver
 from maxmargin.estimators._cost import CostEstimate, estimate_cost
 from maxmargin.estimators._progress import Progress
+from maxmargin.joint import JointExpansion
 from maxmargin.kernels import (
     Cosine,
     Gaussian,
@@ -33,7 +34,15 @@ from maxmargin.multiclass import in_threads, n_threads
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
-from maxmargin.solvers import QP, KernelPegasos, Monitor, Solver, interruptible
+from maxmargin.solvers import (
+    QP,
+    ClassSMO,
+    ExpansionMonitor,
+    KernelPegasos,
+    Monitor,
+    Solver,
+    interruptible,
+)
 from maxmargin.solvers.kernel_samples import KernelSamples, SharedSamples, summed
 from maxmargin.solvers.memory import free_memory
 from maxmargin.solvers.smo import SMO
@@ -140,6 +149,22 @@ class KernelBase(CertifiedModel):
 
             solutions = in_threads(solve, range(len(tasks)), n_threads(self.n_jobs))
         self.solutions_ = tuple(solutions)
+        return progress
+
+    def _solve_joint(self, X: Matrix, kernel: Kernel, y: Array, cost: Array) -> Progress:
+        """Solve the one problem of all classes, numbered by y."""
+        begin, stopping = time.perf_counter(), self._stopping()
+        n_classes = len(self.classes_)
+        objective = JointExpansion(Problem(X, y, cost), n_classes, self._intercept(), kernel=kernel)
+        by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
+        (start,) = self._starts([by_class], self._seeds(1))
+        solver = ClassSMO(cache_size=self.cache_size, n_threads=n_threads(self.n_jobs))
+        with interruptible() as interrupt:
+            progress = Progress(self, X, 1, interrupt, linear=False)
+            progress.begin()
+            with progress.reporting(0) as report:
+                monitor = ExpansionMonitor(objective, stopping, interrupt, report, begin)
+                self.solutions_ = (solver.solve(objective, monitor, start),)
         return progress
 
     def _intercept(self) -> Intercept:

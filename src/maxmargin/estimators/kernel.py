@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import numbers
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,11 @@ from maxmargin.estimators._kernel import KernelModel, Task
 from maxmargin.kernels import Kernel
 from maxmargin.losses import HINGE, regression_loss
 from maxmargin.multiclass import (
+    binary_targets,
     check_both_sides,
     check_several_classes,
     class_pairs,
+    collapsed,
     pair_targets,
     votes,
 )
@@ -44,7 +47,7 @@ class SVC(ClassifierMixin, KernelModel):
     """Kernel support vector classifier that proves its answer.
 
     Minimises ½‖w‖² + Σ C_i max(0, 1 − y_i f(x_i)) over f(x) = <w, φ(x)> + b, where the kernel is
-    <φ(x), φ(z)>. More than two classes are solved one against one, as LIBSVM does. Parameters and
+    <φ(x), φ(z)>. What more than two classes are is the choice of `multi_class`. Parameters and
     fitted attributes have the names of `sklearn.svm.SVC`. What differs: `tol` is the relative
     duality gap to prove; `cache_size` is half of the free memory unless given; `max_iter` counts
     working sets; in gamma="scale" a sample weight counts like a repetition; `coef_` and
@@ -88,8 +91,13 @@ class SVC(ClassifierMixin, KernelModel):
     warm_start : bool, default=False
         Whether to start from the last fit, scaled with the cost: to go on after a limit or Ctrl-C,
         or to follow a change of C. The problems must have the sizes they had.
+    multi_class : {"ovo", "ovr", "crammer_singer"}, default="ovo"
+        One against one, as LIBSVM does: a problem for each pair of classes. One against the rest:
+        a problem for each class. "crammer_singer": the one problem of all classes, ½ Σ_j ‖w_j‖² +
+        Σ C_i max_j (1[j ≠ y_i] + f_j(x_i) − f_y(x_i)), which needs `solver="smo"` and a finite C.
+        Two classes have one f, positive for the second, whatever the choice.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        One column for each class, or for each pair of classes.
+        One column for each class, or with `multi_class="ovo"` for each pair of classes.
     break_ties : bool, default=False
         Whether `predict` breaks ties of votes by the decision values.
     n_jobs : int or None, default=None
@@ -102,9 +110,10 @@ class SVC(ClassifierMixin, KernelModel):
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, classes_
-        As in `sklearn.svm.SVC`.
+        As in `sklearn.svm.SVC`. Unless pairs are solved, `dual_coef_`, of shape (n_classes, n_SV),
+        and `intercept_` have a row for each class: f_j(x) = Σ_i dual_coef_[j, i] k(x_i, x) + b_j.
     certificate_, solutions_, history_
-        The proof, each pair's solution, the looks at the gap.
+        The proof, each problem's solution, the looks at the gap.
 
     Examples
     --------
@@ -135,6 +144,7 @@ class SVC(ClassifierMixin, KernelModel):
         max_iter: int | None = None,
         max_time: float | None = None,
         warm_start: bool = False,
+        multi_class: str = "ovo",
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
         n_jobs: int | None = None,
@@ -156,6 +166,7 @@ class SVC(ClassifierMixin, KernelModel):
         self.max_iter = max_iter
         self.max_time = max_time
         self.warm_start = warm_start
+        self.multi_class = multi_class
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.n_jobs = n_jobs
@@ -168,7 +179,7 @@ class SVC(ClassifierMixin, KernelModel):
         check_one_label(self, y)
         X, y = self._check_rows(X, y)
         check_classification_targets(y)
-        check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
+        kind = self._check_kind()
         if self.probability:
             raise ValueError(
                 f"probability={self.probability!r} is not supported: use"
@@ -181,15 +192,51 @@ class SVC(ClassifierMixin, KernelModel):
         self.class_weight_ = class_factors(weighted, self.class_weight, self.classes_, y)
         check_several_classes(y, cost)
         X, kernel = self._posed(X, weighted)
-        rows, targets = pair_targets(y, self.classes_)
-        tasks = [(pair, target, cost[pair]) for pair, target in zip(rows, targets, strict=True)]
         members = [np.flatnonzero(y == label) for label in self.classes_]
-        progress = self._solve(X, kernel, tasks, members)
-        self._refuse_inseparable(tasks, X.shape[0])
-        self._store(X, members, kernel)
+        if kind == "crammer_singer":
+            numbered = np.searchsorted(self.classes_, y).astype(np.float64)
+            progress = self._solve_joint(X, kernel, numbered, cost)
+            self._store_classes(X, members, kernel)
+        elif kind == "ovo" or len(members) == 2:
+            rows, targets = pair_targets(y, self.classes_)
+            tasks = [(pair, target, cost[pair]) for pair, target in zip(rows, targets, strict=True)]
+            progress = self._solve(X, kernel, tasks, members)
+            pairs = itertools.combinations(self.classes_.tolist(), 2)
+            self._refuse_inseparable(pairs, tasks, X.shape[0])
+            self._store(X, members, kernel)
+        else:
+            everyone = np.arange(X.shape[0])
+            tasks = [(everyone, target, cost) for target in binary_targets(y, cost)[1]]
+            progress = self._solve(X, kernel, tasks)
+            sides = ((label, "the rest") for label in self.classes_.tolist())
+            self._refuse_inseparable(sides, tasks, X.shape[0])
+            self._store_classes(X, members, kernel)
         progress.end()
         self._warn_if_unproven(X)
         return self
+
+    def _check_kind(self) -> str:
+        """Return what several classes are, or say what does not go with it."""
+        kind = check_choice("multi_class", self.multi_class, ("ovo", "ovr", "crammer_singer"))
+        shape = check_choice(
+            "decision_function_shape", self.decision_function_shape, ("ovr", "ovo")
+        )
+        if shape == "ovo" != kind:
+            raise ValueError(
+                f"decision_function_shape='ovo' has a column for each pair of classes, and"
+                f" multi_class={kind!r} solves no pairs. Use 'ovr', or multi_class='ovo'."
+            )
+        if kind == "crammer_singer" and self.solver != "smo":
+            raise ValueError(
+                f"multi_class='crammer_singer' is solved by solver='smo', got {self.solver!r}."
+                " Use that, or multi_class='ovr'."
+            )
+        if kind == "crammer_singer" and self._hard():
+            raise ValueError(
+                "multi_class='crammer_singer' needs a finite C, got inf. Use multi_class='ovr' or"
+                " 'ovo' for a hard margin."
+            )
+        return kind
 
     def _hard(self) -> bool:
         return isinstance(self.C, numbers.Real) and float(self.C) == math.inf
@@ -208,10 +255,11 @@ class SVC(ClassifierMixin, KernelModel):
         check_both_sides(problem.y, problem.cost, "C=inf")
         return Objective(problem, HINGE, Intercept.FREE, kernel=kernel, hard=True)
 
-    def _refuse_inseparable(self, tasks: list[Task], n_samples: int) -> None:
-        """Raise where a hard margin was asked for and the classes' hulls meet."""
-        labels = itertools.combinations(self.classes_.tolist(), 2)
-        for pair, (rows, _, _), solution in zip(labels, tasks, self.solutions_, strict=True):
+    def _refuse_inseparable(
+        self, sides: Iterable[tuple[Any, Any]], tasks: list[Task], n_samples: int
+    ) -> None:
+        """Raise where a hard margin was asked for and the hulls of the two sides meet."""
+        for pair, (rows, _, _), solution in zip(sides, tasks, self.solutions_, strict=True):
             given_up = solution.status in (Status.INFEASIBLE, Status.STALLED)
             if not (given_up and solution.certificate.primal == math.inf):
                 continue
@@ -232,21 +280,35 @@ class SVC(ClassifierMixin, KernelModel):
             pair = solution.w / self._unit(solution)
             coef[second - 1, members[first]] = pair[:split]
             coef[first, members[second]] = pair[split:]
+        self._keep_support(X, members, coef, kernel)
+        if len(members) == 2:  # scikit-learn's sign: positive for the second class
+            self.dual_coef_, self.intercept_ = -self.dual_coef_, -self.intercept_
+
+    def _store_classes(self, X: Matrix, members: list[NDArray[np.intp]], kernel: Kernel) -> None:
+        """Lay the coefficients out with a row for each class; of two, one for the second."""
+        coef = np.vstack([solution.w for solution in self.solutions_])
+        b = np.hstack([solution.b for solution in self.solutions_])
+        coef, b = collapsed(coef, b)
+        self._keep_support(X, members, coef, kernel)
+        self.intercept_ = b
+
+    def _keep_support(
+        self, X: Matrix, members: list[NDArray[np.intp]], coef: Array, kernel: Kernel
+    ) -> None:
+        """Keep the support vectors, class after class."""
         used = np.asarray(coef.any(axis=0))
         support = np.concatenate([rows[used[rows]] for rows in members]).astype(np.int32)
         self.n_support_ = np.array([used[rows].sum() for rows in members], dtype=np.int32)
         self._finish(X, coef, support, kernel)
-        if len(members) == 2:  # scikit-learn's sign: positive for the second class
-            self.dual_coef_, self.intercept_ = -self.dual_coef_, -self.intercept_
 
     @property
     def coef_(self) -> Array:
-        """The weights of a linear kernel, one row for each pair of classes."""
-        return self._linear_weights(self._pair_coef)
+        """The weights of a linear kernel, one row for each pair of classes, or for each class."""
+        return self._linear_weights(self._coef_by_problem)
 
-    def _pair_coef(self) -> Array:
-        """Coefficients of all support vectors, one row for each pair of classes."""
-        if len(self.classes_) == 2:
+    def _coef_by_problem(self) -> Array:
+        """Coefficients of all support vectors, one row for each pair of classes, or each class."""
+        if len(self.classes_) == 2 or self.multi_class != "ovo":
             return np.asarray(self.dual_coef_)
         ends = np.cumsum(self.n_support_)
         begins = ends - self.n_support_
@@ -257,30 +319,36 @@ class SVC(ClassifierMixin, KernelModel):
             row[one], row[two] = self.dual_coef_[second - 1, one], self.dual_coef_[first, two]
         return coef
 
-    def _pair_values(self, X: Any) -> Array:
-        """Return f of every row and every pair of classes."""
+    def _values_by_problem(self, X: Any) -> Array:
+        """Return f of every row and every pair of classes, or every class."""
         check_is_fitted(self)
-        if len(self.classes_) == 2:
-            return np.asarray(self._values(X, self.dual_coef_) + self.intercept_)
+        if self.multi_class != "ovo" or len(self.classes_) == 2:
+            return np.asarray(self._values(X, self._coef_by_problem()) + self.intercept_)
         by_class = self._values(X, self.dual_coef_, self.n_support_)
         first, second = class_pairs(len(self.classes_))
         sums = by_class[:, first, second - 1] + by_class[:, second, first]
         return np.asarray(sums + self.intercept_)
 
     def decision_function(self, X: Any) -> Array:
-        """f(x) for two classes, else one column for each class or pair."""
-        values = self._pair_values(X)
+        """Return f(x) for two classes, else one column for each class or pair.
+
+        With `multi_class="ovo"` the column of a class has its votes, plus the sum of its values in
+        the pairs squeezed below a third of a vote; else it is the class's own f.
+        """
+        values = self._values_by_problem(X)
         if len(self.classes_) == 2:
             return np.asarray(values[:, 0])
-        if self.decision_function_shape == "ovo":
+        if self.multi_class != "ovo" or self.decision_function_shape == "ovo":
             return values
         return votes(values, len(self.classes_))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label with the most votes of the pairs."""
-        values = self._pair_values(X)
+        """Return the label with the most votes of the pairs, or the largest value of its class."""
+        values = self._values_by_problem(X)
         if len(self.classes_) == 2:
             return np.asarray(self.classes_[(values[:, 0] >= 0.0).astype(int)])
+        if self.multi_class != "ovo":
+            return np.asarray(self.classes_[values.argmax(axis=1)])
         scores = votes(values, len(self.classes_))
         counts = scores if self.break_ties else np.rint(scores)
         return np.asarray(self.classes_[counts.argmax(axis=1)])

@@ -60,7 +60,7 @@ class NuSVC(SVC):
     True
     """
 
-    solver, fit_intercept = "smo", True
+    solver, fit_intercept, multi_class = "smo", True, "ovo"
 
     def __init__(
         self,

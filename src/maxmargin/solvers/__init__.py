@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from maxmargin.solvers.auto import choose
 from maxmargin.solvers.base import Monitor, Solver, Start, Stopping, interruptible
+from maxmargin.solvers.class_smo import ClassSMO, ExpansionMonitor
 from maxmargin.solvers.crammer_singer import CrammerSinger, JointMonitor
 from maxmargin.solvers.dual_cd import DualCD
 from maxmargin.solvers.kernel_pegasos import KernelPegasos
@@ -23,8 +24,10 @@ __all__ = [
     "SGD",
     "SMO",
     "SOLVERS",
+    "ClassSMO",
     "CrammerSinger",
     "DualCD",
+    "ExpansionMonitor",
     "JointMonitor",
     "KernelPegasos",
     "Monitor",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import maxmargin._core as _core
 from maxmargin.certificate import Status
+from maxmargin.joint import JointExpansion
 from maxmargin.objective import Objective
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start, require_intercept
@@ -91,11 +92,7 @@ class SMO:
             return self._solve(objective, monitor, start)
         except MemoryError as error:
             n = objective.problem.n_samples
-            raise MemoryError(
-                f"Out of memory with cache_size={self.cache_size}. Give fewer megabytes; at least"
-                f" {min(n, self.working_set)} kernel rows of {n} samples, {4e-6 * n:.3g} MB each,"
-                " are kept besides a float32 copy of X. Or fit fewer samples."
-            ) from error
+            raise out_of_memory(self.cache_size, n, self.working_set) from error
 
     def _solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
         n, form = objective.problem.n_samples, DualForm.of(objective)
@@ -118,7 +115,7 @@ class SMO:
             beta = form.fold(variables)
             z, error = None, None
             if precise or affords_float64(X, n * int(np.count_nonzero(beta))):
-                z = _exact_values(objective, beta, monitor)
+                z = exact_values(objective, beta, monitor)
             exact = z is not None
             if z is None:
                 z = (form.target - smo.residual)[:n]
@@ -167,10 +164,8 @@ class SMO:
         part: NDArray[np.intp] | None = None,
     ) -> _core.Smo:
         """Return the core's solver, for a part of the variables if one is given."""
-        rows, cache, at = samples.rows(part), self.cache_size, slice(None) if part is None else part
-        target = form.target[at]
-        if cache is None and samples.cheap:
-            cache = _CACHE_IF_CHEAP
+        rows, at = samples.rows(part), slice(None) if part is None else part
+        cache, target = cache_for(samples, self.cache_size), form.target[at]
         return _core.Smo(
             rows.twice() if form.doubled else rows,
             target,
@@ -189,22 +184,31 @@ class SMO:
         return known and objective.problem.n_samples <= self.small
 
 
+def whole(objective: Objective | JointExpansion) -> Array:
+    """Return K in float64, exactly symmetric."""
+    assert objective.kernel is not None
+    K = objective.kernel(objective.problem.X, objective.problem.X)
+    return np.ascontiguousarray(0.5 * (K + K.T))
+
+
 def _values(
     objective: Objective, samples: KernelSamples, beta: Array, monitor: Monitor
 ) -> Array | None:
     """Kβ; None if there is no time for it."""
     n = len(beta)
     if samples.formula is None or affords_float64(samples.X, n * int(np.count_nonzero(beta))):
-        return _exact_values(objective, beta, monitor)
+        return exact_values(objective, beta, monitor)
     return samples.sums(np.arange(n), beta, monitor.stopped)
 
 
-def _exact_values(objective: Objective, beta: Array, monitor: Monitor) -> Array | None:
+def exact_values(
+    objective: Objective | JointExpansion, beta: Array, monitor: Monitor
+) -> Array | None:
     """Kβ in float64; None if a caller's kernel takes so long that it is to stop first."""
     assert objective.kernel is not None
     if objective.kernel.formula() is not None:
         return objective.kernel_values(beta)
-    values = np.zeros(len(beta))
+    values = np.zeros_like(beta)
     for rows, block in objective.kernel_blocks(beta, _VALUES_PER_POLL):
         values[rows] = block
         if rows.stop < len(beta) and monitor.stopped():
@@ -227,6 +231,11 @@ def _error(objective: Objective, beta: Array, z: Array) -> tuple[float, float]:
 
 def _some(index: NDArray[np.intp]) -> NDArray[np.intp]:
     return index[:: max(1, len(index) // _TRIED)][:_TRIED]
+
+
+def cache_for(samples: KernelSamples, cache_size: float | None) -> float | None:
+    """Return the megabytes for kernel rows: as given, few if rows are cheap, None: no limit."""
+    return _CACHE_IF_CHEAP if cache_size is None and samples.cheap else cache_size
 
 
 def row_capacity(n: int, cache_size: float | None, least: int) -> int:
@@ -253,6 +262,15 @@ def _require_float32(objective: Objective) -> None:
     if objective.kernel.mercer is not False:
         refuse_negative(objective.diagonal)
     refuse_huge(objective.diagonal)
+
+
+def out_of_memory(cache_size: float | None, n: int, working_set: int) -> MemoryError:
+    """Return the error that says what would need less."""
+    return MemoryError(
+        f"Out of memory with cache_size={cache_size}. Give fewer megabytes; at least"
+        f" {min(n, working_set)} kernel rows of {n} samples, {4e-6 * n:.3g} MB each,"
+        " are kept besides a float32 copy of X. Or fit fewer samples."
+    )
 
 
 def refuse_negative(diagonal: Array) -> None:
