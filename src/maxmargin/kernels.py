@@ -98,8 +98,8 @@ class _WithGamma(Kernel):
 
     @property
     def unit(self) -> float:
-        """√γ, so that neither it nor the samples leave the range of float32."""
-        return math.sqrt(self._gamma)
+        """The power of 2 next to √γ: neither γ nor the samples leave float32, nor lose a bit."""
+        return 2.0 ** round(0.5 * math.log2(self._gamma))
 
     @property
     def _gamma(self) -> float:
@@ -133,7 +133,7 @@ class Polynomial(_WithGamma):
 
     def formula(self) -> _core.KernelFormula:
         kind = _core.KernelKind.polynomial
-        return _core.KernelFormula(kind, 1.0, self.coef0, self.degree)
+        return _core.KernelFormula(kind, self._gamma / self.unit**2, self.coef0, self.degree)
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Gaussian(_WithGamma):
         return np.ones(A.shape[0])
 
     def formula(self) -> _core.KernelFormula:
-        return _core.KernelFormula(_core.KernelKind.gaussian, 1.0, 0.0, 1)
+        return _core.KernelFormula(_core.KernelKind.gaussian, self._gamma / self.unit**2, 0.0, 1)
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,9 @@ class Sigmoid(_WithGamma):
         return np.asarray(np.tanh(self._gamma * squares(A) + self.coef0))
 
     def formula(self) -> _core.KernelFormula:
-        return _core.KernelFormula(_core.KernelKind.sigmoid, 1.0, self.coef0, 1)
+        return _core.KernelFormula(
+            _core.KernelKind.sigmoid, self._gamma / self.unit**2, self.coef0, 1
+        )
 
 
 @dataclass(frozen=True)
