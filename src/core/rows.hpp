@@ -14,6 +14,24 @@ namespace maxmargin {
 
 using Size = std::ptrdiff_t;
 
+// The values of one row with their columns, stored zeros and all.
+template <class T>
+struct DenseEntries {
+  const T* values;
+  Size count;
+  MAXMARGIN_INLINE Size column(Size k) const { return k; }
+  MAXMARGIN_INLINE double value(Size k) const { return static_cast<double>(values[k]); }
+};
+
+template <class T, class Index>
+struct CsrEntries {
+  const T* values;
+  const Index* columns;
+  Size count;
+  MAXMARGIN_INLINE Size column(Size k) const { return columns[k]; }
+  MAXMARGIN_INLINE double value(Size k) const { return static_cast<double>(values[k]); }
+};
+
 template <class T>
 struct DenseRows {
   static constexpr bool kSparse = false;
@@ -22,6 +40,8 @@ struct DenseRows {
   Size n_features;
 
   MAXMARGIN_INLINE const T* row(Size i) const { return values + i * n_features; }
+
+  MAXMARGIN_INLINE DenseEntries<T> entries(Size i) const { return {row(i), n_features}; }
 
   MAXMARGIN_INLINE double dot(Size i, const double* w) const {
     constexpr int kLanes = 16;
@@ -85,6 +105,10 @@ struct CsrRows {
   const Index* offsets;
   Size n_samples;
   Size n_features;
+
+  MAXMARGIN_INLINE CsrEntries<T, Index> entries(Size i) const {
+    return {values + offsets[i], columns + offsets[i], offsets[i + 1] - offsets[i]};
+  }
 
   MAXMARGIN_INLINE double dot(Size i, const double* w) const {
     const Size end = offsets[i + 1];

@@ -10,7 +10,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 import maxmargin._core as _core
 from maxmargin.kernels import Kernel, Linear
@@ -82,7 +81,7 @@ class JointObjective:
 
     def lay_out(self, coef: Array) -> Array:
         """Return the weights of shape (K, d) as the core reads them."""
-        if not sparse.issparse(self.problem.X):
+        if not _core.by_feature(self.problem.rows):
             return np.ascontiguousarray(coef)
         W = np.zeros((self.problem.n_features, _core.padded(self.n_classes)))
         W[:, : self.n_classes] = coef.T
@@ -90,7 +89,8 @@ class JointObjective:
 
     def coef(self, W: Array) -> Array:
         """Return a copy of the core's weights, of shape (K, d)."""
-        return (W[:, : self.n_classes].T if sparse.issparse(self.problem.X) else W).copy(order="C")
+        by_feature = _core.by_feature(self.problem.rows)
+        return (W[:, : self.n_classes].T if by_feature else W).copy(order="C")
 
     def zero(self) -> Array:
         """Return the weights 0, laid out."""

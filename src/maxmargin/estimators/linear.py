@@ -181,7 +181,10 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
             self._fit_joint(X, numbers, cost, len(self.classes_))
         elif kind == "ovr" or len(self.classes_) == 2:
             _, targets = binary_targets(y, cost)
-            self._fit_targets(X, targets, [cost] * len(targets), loss)
+            numbers = None
+            if len(targets) > 1:
+                numbers = np.searchsorted(self.classes_, y).astype(np.int32)
+            self._fit_targets(X, targets, [cost] * len(targets), loss, numbers=numbers)
         else:
             check_several_classes(y, cost)
             members, targets = pair_targets(y, self.classes_)

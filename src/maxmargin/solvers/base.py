@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 import maxmargin._core as _core
 from maxmargin.certificate import (
@@ -42,17 +43,32 @@ class Stopping:
     max_time: float | None = None
 
 
+class Begun(NamedTuple):
+    """Dual coordinate descent under way: the first `n_active` rows of the order are in play."""
+
+    beta: Array
+    w: Array  # with the intercept's weight as the last
+    anchor: float
+    order: NDArray[np.int32]
+    n_active: int
+    threshold: float
+    dual: float
+    epochs: int
+
+
 @dataclass(frozen=True, eq=False)
 class Start:
     """Where to start: a dual point and its intercept, and the seed of every random choice.
 
     `samples` are those of the problem with kernel rows that other problems share.
+    `begun` is for dual coordinate descent: epochs that were made already.
     """
 
     seed: int = 0
     beta: Array | None = None
     b: Any = 0.0
     samples: KernelSamples | None = None
+    begun: Begun | None = None
 
 
 class Expansion(NamedTuple):

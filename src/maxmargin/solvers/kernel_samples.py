@@ -13,7 +13,7 @@ from scipy import sparse
 
 import maxmargin._core as _core
 from maxmargin.kernels import Gaussian, Kernel, Linear
-from maxmargin.validation import Array, Matrix, view_rows
+from maxmargin.validation import Array, Matrix, mostly_zero, view_rows
 
 #: Kernel values, and products of numbers in them, whose computation in float64 is not felt.
 _EXACT_VALUES, _EXACT_PRODUCTS = 2**23, 2**27
@@ -24,9 +24,6 @@ _VALUES_PER_BLOCK = 2**22
 
 #: Values of a sample up to which its kernel rows are cheap.
 _CHEAP = 32
-
-#: Share of non-zeros below which tiles of CSR rows are faster than those of dense ones.
-_SPARSE = 0.25
 
 
 def affords_float64(X: Matrix, n_values: int) -> bool:
@@ -48,7 +45,7 @@ class KernelSamples:
         self.kernel, self.X, self.formula = kernel, X, kernel.formula()
         self.centre: Array | None = None
         self.shared: _core.KernelRows | None = None
-        self.sparse = sparse.issparse(X) or _mostly_zero(X)
+        self.sparse = sparse.issparse(X) or mostly_zero(X)
         if isinstance(kernel, Gaussian) and not self.sparse and X.shape[0] > 0:
             self.centre = X.mean(axis=0, dtype=np.float64)
 
@@ -156,12 +153,6 @@ def _slices(count: int, width: int) -> list[slice]:
     """Cut `count` rows of that many values each into blocks."""
     step = max(1, _VALUES_PER_BLOCK // max(1, width))
     return [slice(begin, begin + step) for begin in range(0, count, step)]
-
-
-def _mostly_zero(X: Matrix) -> bool:
-    """Whether few of the values are not 0, by some of the rows."""
-    some = X[:: max(1, X.shape[0] // 256)]
-    return bool(np.count_nonzero(some) < _SPARSE * some.size)
 
 
 def _n_values(X: Matrix) -> int:
