@@ -93,6 +93,17 @@ void bind_newton(nb::module_& m) {
           },
           "stop"_a)
       .def(
+          "borrow",
+          [](const Level& self, const Level& sample) {
+            self.visit([&]<class NewtonLevel>(NewtonLevel& level) {
+              const auto* same = std::get_if<std::unique_ptr<NewtonLevel>>(&sample.any);
+              require(same && (*same)->w.size() == level.w.size(), "levels of different rows");
+              level.borrow(**same);
+            });
+          },
+          "sample"_a, nb::keep_alive<1, 2>(),
+          "Take the curvature from a sample, if that has rows enough.")
+      .def(
           "rough_solve",
           [](const Level& self, double tol, double shrink, double floor, Size max_steps,
              nb::callable stop) {
@@ -147,6 +158,9 @@ void bind_newton(nb::module_& m) {
       .def_prop_ro(
           "n_steps",
           [](const Level& self) { return self.visit([](auto& level) { return level.n_steps; }); })
+      .def_prop_ro(
+          "ahead",
+          [](const Level& self) { return self.visit([](auto& level) { return level.ahead(); }); })
       .def_prop_ro("n_sloped",
                    [](const Level& self) {
                      return self.visit([](auto& level) { return level.sums().n_sloped; });

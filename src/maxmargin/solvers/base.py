@@ -22,6 +22,7 @@ from maxmargin.certificate import (
     Status,
     certify_expansion,
     certify_pair,
+    certify_point,
     relative,
 )
 from maxmargin.losses import Loss
@@ -279,6 +280,12 @@ class Monitor:
             objective, w.coef, b, beta.coef, Known(w.values, beta.values)
         )
         self._keep(certificate, (w.coef, b), beta.coef, (w.values, beta.values))
+        return self._decide(n_iter)
+
+    def judge_point(self, w: Array, b: float, n_iter: int) -> Status:
+        """Do the same for a squared loss, whose dual point follows from w; b must not be free."""
+        certificate, beta = certify_point(self.objective, w, b)
+        self._keep(certificate, (w.copy(), b), beta)
         return self._decide(n_iter)
 
     def judge(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:
