@@ -53,7 +53,7 @@ void start(const Level& self, In<double> w, double softness, std::optional<In<do
            nb::callable stop) {
   self.visit([&](auto& level) {
     require_length(w, static_cast<Size>(level.w.size()), "w");
-    if (centre) require_length(*centre, static_cast<Size>(level.centre().size()), "centre");
+    if (centre) require_length(*centre, static_cast<Size>(level.z().size()), "centre");
     std::copy_n(w.data(), level.w.size(), level.w.begin());
     level.softness = softness;
     polled(stop, [&](Poll& poll) {

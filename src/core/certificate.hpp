@@ -128,18 +128,20 @@ template <class Formula, class Rows>
 MAXMARGIN_CLONES Tally certify_by(const Judged& judged, const Rows& rows, const double* w, double b,
                                   const double* z, const double* beta, double* answer, Size begin,
                                   Size end, double* dual_w) {
-  constexpr Size kChunk = 128;  // its rows stay in the cache
-  double f[kChunk];
+  const Size chunk = rows.chunk();
+  double f[kMaxChunk];
+  RowSum sum(rows, dual_w);
   Tally total;
-  for (Size from = begin; from < end; from += kChunk) {
-    const Size count = std::min(kChunk, end - from);
+  for (Size from = begin; from < end; from += chunk) {
+    const Size count = std::min(chunk, end - from);
     for (Size k = 0; k < count; ++k) f[k] = (z ? z[from + k] : rows.dot(from + k, w)) + b;
     if (answer) Formula{judged}.answer(f, from, count, answer + from);
     for (Size i = from; i < from + count; ++i) {
-      if (beta[i] != 0.0) rows.add_scaled(i, beta[i], dual_w);
+      if (beta[i] != 0.0) sum.add(i, beta[i]);
     }
     Formula{judged}.tally(f, beta + from, from, count, total);
   }
+  sum.finish();
   return total;
 }
 

@@ -33,7 +33,8 @@ struct RowState {
   std::vector<double> z, dz, beta, centre;
   std::vector<std::uint8_t> flags;
 
-  explicit RowState(Size count) : z(count), dz(count), beta(count), centre(count), flags(count) {}
+  RowState(Size count, bool centred)
+      : z(count), dz(count), beta(count), centre(centred ? count : 0), flags(count) {}
 };
 
 enum class Move {
@@ -49,14 +50,9 @@ template <class Rows>
 MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, Subset subset, const Proximal prox,
                                         Bias bias, Move move, const double* direction,
                                         RowState& state, double* combination) {
-  constexpr Size kChunk = 256;  // its formulas run as vectors
-  constexpr Size kBytes = 1 << 17;
-  const Size chunk =
-      Rows::kSparse
-          ? kChunk
-          : std::clamp<Size>(kBytes / Size(sizeof(double)) / std::max<Size>(1, rows.n_features), 8,
-                             kChunk);
-  double next[kChunk], weight[kChunk];
+  const Size chunk = rows.chunk();
+  double next[kMaxChunk], weight[kMaxChunk];
+  RowSum sum(rows, combination);
   NewtonSums sums;
   for (Size from = 0; from < subset.count; from += chunk) {
     const Size count = std::min(chunk, subset.count - from);
@@ -87,10 +83,11 @@ MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, Subset subset, const P
     sums.fenchel_young += gaps;
     for (Size j = 0; j < count; ++j) {
       const Size k = from + j;
+      if (subset.rows && k + chunk < subset.count) rows.prefetch(subset[k + chunk]);
       const double change = next[j] - state.beta[k];
       if (change != 0.0) {
         state.beta[k] = next[j];
-        rows.add_scaled(subset[k], change, combination);
+        sum.add(subset[k], change);
         combination[rows.n_features] += change * bias.feature;
       }
       const bool held = (state.flags[k] & kInGram) != 0, sloped = weight[j] > 0.0;
@@ -99,6 +96,7 @@ MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, Subset subset, const P
       sums.n_leaving += held && !sloped;
     }
   }
+  sum.finish();
   return sums;
 }
 

@@ -18,9 +18,11 @@ MAXMARGIN_CLONES void predict(const Rows& rows, const double* w, double b, Size 
 template <class Rows>
 MAXMARGIN_CLONES void combine(const Rows& rows, const double* beta, Size begin, Size end,
                               double* w) {
+  RowSum sum(rows, w);
   for (Size i = begin; i < end; ++i) {
-    if (beta[i] != 0.0) rows.add_scaled(i, beta[i], w);
+    if (beta[i] != 0.0) sum.add(i, beta[i]);
   }
+  sum.finish();
 }
 
 template <class Rows>

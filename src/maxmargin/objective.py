@@ -110,7 +110,7 @@ class Objective:
         y, cost = self.problem.y, self.problem.cost
         if self.mass is not None and self.loss.one_sided:
             return 1e-11 * 0.5 * self.mass * float((cost * self.diagonal).max())
-        at_zero = float(self.loss.value(y, cost, np.zeros_like(y)).sum())
+        at_zero = self.loss.value_at_zero(y, cost)
         longest = float(self.diagonal.max())
         needed = 0.5 * float(np.abs(y).max()) ** 2 / longest if longest > 0.0 else np.inf
         return 1e-11 * min(at_zero, needed)
