@@ -186,7 +186,7 @@ NB_MODULE(_core, m) {
           "__init__",
           [](Sweep* self, Size n_active) {
             new (self) Sweep{
-                n_active, -1, std::numeric_limits<double>::infinity(), 0.0, 0.0, 0.0, 0.0, 0.0,
+                n_active, -1, std::numeric_limits<double>::infinity(), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
                 0,        0};
           },
           "n_active"_a)
@@ -194,6 +194,7 @@ NB_MODULE(_core, m) {
       .def_rw("threshold", &Sweep::threshold)
       .def_ro("violation", &Sweep::violation)
       .def_ro("last_gap", &Sweep::last_gap)
+      .def_ro("left", &Sweep::left)
       .def_rw("dual", &Sweep::dual)
       .def_ro("last_dual", &Sweep::last_dual)
       .def_rw("epochs", &Sweep::epochs)

@@ -252,13 +252,13 @@ class NewtonLevel {
   }
 
   void refresh_gram(Poll& poll) {
-    if (gram_.empty()) gram_.resize(w.size() * w.size());
+    if (gram_.empty()) gram_.resize(static_cast<int>(w.size()));
     if (sums_.n_leaving > sums_.n_sloped) forget_gram();  // fewer rows to add anew
     constexpr Size kFlopsPerPoll = Size(1) << 29;
     const Size dim = static_cast<Size>(w.size());
     in_parts(std::max<Size>(1, kFlopsPerPoll / (dim * dim)), poll, [&](Size begin, Size end) {
       newton_gram(rows_, subset_, terms_.cost, bias_, begin, end, blas_.dsyrk, state_.flags.data(),
-                  gram_.data());
+                  gram_);
     });
   }
 
@@ -274,15 +274,19 @@ class NewtonLevel {
   }
 
   void forget_gram() {
-    std::fill(gram_.begin(), gram_.end(), 0.0);
+    gram_.clear();
     for (auto& flag : state_.flags) flag &= kSloped;
   }
 
   // I + stiffness * gram.
   std::vector<double> assembled() const {
-    std::vector<double> hessian = gram_;
-    for (double& value : hessian) value *= stiffness();
-    for (std::size_t j = 0; j < w.size(); ++j) hessian[j * (w.size() + 1)] += 1.0;
+    const std::size_t dim = w.size();
+    std::vector<double> hessian(dim * dim);
+    for (std::size_t j = 0; j < dim; ++j) {
+      const double* column = gram_.column(static_cast<int>(j));
+      for (std::size_t i = 0; i <= j; ++i) hessian[j * dim + i] = stiffness() * column[i];
+      hessian[j * (dim + 1)] += 1.0;
+    }
     return hessian;
   }
 
@@ -326,7 +330,7 @@ class NewtonLevel {
   RowState state_;
   std::vector<double> combination_, gradient_;
   NewtonSums sums_;
-  std::vector<double> gram_;       // upper triangle, of the rows flagged as held, by cost
+  GramMatrix gram_;                // upper triangle, of the rows flagged as held, by cost
   std::vector<double> factor_;     // of Cholesky
   bool trusting_;                  // the last step had length 1
   bool promised_ = false;          // the caller has seen that the gap looks small enough

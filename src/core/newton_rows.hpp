@@ -113,7 +113,7 @@ MAXMARGIN_CLONES void newton_predict(const Rows& rows, Subset subset, Bias bias,
 template <class Rows>
 MAXMARGIN_CLONES void newton_gram(const Rows& rows, Subset subset, const double* cost, Bias bias,
                                   Size begin, Size end, Dsyrk dsyrk, std::uint8_t* flags,
-                                  double* gram) {
+                                  GramMatrix& gram) {
   GramSum<Rows> entering(rows, bias, dsyrk, 1.0, gram), leaving(rows, bias, dsyrk, -1.0, gram);
   for (Size k = begin; k < end; ++k) {
     const bool held = (flags[k] & kInGram) != 0, sloped = (flags[k] & kSloped) != 0;
