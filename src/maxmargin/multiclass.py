@@ -51,7 +51,7 @@ def check_several_classes(y: NDArray[Any], cost: Array) -> None:
     weighted = y if cost.all() else y[cost > 0.0]
     if (weighted == weighted[0]).all():
         raise ValueError(
-            f"y has one class, {weighted[:1].tolist()[0]!r}, among the samples of positive weight; a"
+            f"y has one class, {weighted.tolist()[0]!r}, among the samples of positive weight; a"
             " classifier needs samples of at least two classes."
         )
 
