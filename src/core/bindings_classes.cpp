@@ -22,18 +22,11 @@ struct BoundClasses {
   Size n_samples;
 };
 
-Size weights_size(const Rows& rows, Size n_classes) {
-  return std::visit(
-      [&](const auto& view) {
-        return view.n_features * (by_feature(view) ? padded(n_classes) : n_classes);
-      },
-      rows.view);
-}
-
 template <class Array>
 void require_weights(const Rows& rows, Size n_classes, const Array& W) {
-  require(static_cast<Size>(W.size()) == weights_size(rows, n_classes),
-          "W does not have the layout of the rows");
+  const Size size =
+      std::visit([&](const auto& view) { return weights_size(view, n_classes); }, rows.view);
+  require(static_cast<Size>(W.size()) == size, "W does not have the layout of the rows");
 }
 
 void predict_class_rows(const Rows& self, InMatrix<double> W, Size n_classes, Size begin, Size end,

@@ -35,6 +35,11 @@ MAXMARGIN_INLINE bool by_feature(const Rows& rows) {
   return Rows::kSparse || rows.n_features <= kFewFeatures;
 }
 
+template <class Rows>
+Size weights_size(const Rows& rows, Size n_classes) {
+  return rows.n_features * (by_feature(rows) ? padded(n_classes) : n_classes);
+}
+
 template <int classes, class T>
 MAXMARGIN_INLINE void score_classes(const T* x, Size n_features, const double* W, double* z) {
   ClassLanes sums[classes], more[classes];

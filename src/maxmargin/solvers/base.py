@@ -25,6 +25,7 @@ from maxmargin.certificate import (
     certify_point,
     relative,
 )
+from maxmargin.joint import JointObjective
 from maxmargin.losses import Loss
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Record, Solution
@@ -363,7 +364,7 @@ class Monitor:
         )
 
 
-def bias_of(objective: Objective, reach: float) -> _core.Bias:
+def bias_of(objective: Objective | JointObjective, reach: float) -> _core.Bias:
     """Return the intercept as the core has it: a feature of constant value, and an anchor.
 
     A free intercept is solved for by proximal steps: b is penalised by its distance to the anchor,
