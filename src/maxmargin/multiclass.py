@@ -66,6 +66,11 @@ def pair_targets(
     return [np.concatenate(pair) for pair in pairs], targets
 
 
+def class_numbers(classes: NDArray[Any], y: NDArray[Any]) -> Array:
+    """Return the place of each label among the classes."""
+    return np.searchsorted(classes, y).astype(np.float64)
+
+
 def collapsed(coef: Array, b: Array) -> tuple[Array, Array]:
     """Return the weights by class as an estimator has them: for two classes the difference."""
     return (coef[1:] - coef[:1], b[1:] - b[:1]) if len(coef) == 2 else (coef, b)

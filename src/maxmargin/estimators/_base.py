@@ -21,11 +21,12 @@ from maxmargin.certificate import Certificate, Status, total
 from maxmargin.estimators._progress import Progress
 from maxmargin.joint import JointObjective
 from maxmargin.losses import Loss
-from maxmargin.multiclass import collapsed, in_threads, n_threads
+from maxmargin.multiclass import class_numbers, collapsed, in_threads, n_threads
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Record, Solution
 from maxmargin.solvers import (
+    JOINT_SOLVERS,
     SOLVERS,
     CrammerSinger,
     DualCD,
@@ -253,12 +254,14 @@ class LinearModel(CertifiedModel):
         progress.end()
         self._warn_if_unproven(X)
 
-    def _fit_joint(self, X: Matrix, y: Array, cost: Array, n_classes: int) -> None:
-        """Solve the one problem of all classes, numbered by y, and store what was learnt."""
+    def _fit_joint(self, X: Matrix, y: NDArray[Any], cost: Array) -> None:
+        """Solve the one problem of all classes and store what was learnt."""
         begin = time.perf_counter()
-        stopping = self._stopping()
-        problem = self._problem(X, y, cost)
-        check_magnitudes(problem.squared_norms, y, cost)
+        check_joint_loss(self.loss)
+        solver, stopping = joint_solver(self.solver), self._stopping()
+        numbers, n_classes = class_numbers(self.classes_, y), len(self.classes_)
+        problem = self._problem(X, numbers, cost)
+        check_magnitudes(problem.squared_norms, numbers, cost)
         problem = problem.compressed()
         objective = JointObjective(problem, n_classes, self._intercept(), self._scaling())
         by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
@@ -272,7 +275,7 @@ class LinearModel(CertifiedModel):
                     return report is not None and report(record, *collapsed(w, b))
 
                 monitor = JointMonitor(objective, stopping, interrupt, tell, begin)
-                solution = CrammerSinger().solve(objective, monitor, start)
+                solution = solver.solve(objective, monitor, start)
         self.solutions_ = (solution,)
         self.coef_, self.intercept_ = collapsed(solution.w, solution.b)
         self.n_iter_ = solution.n_iter
@@ -314,6 +317,27 @@ def given_solver(given: Any, named: Mapping[str, Callable[[], Solver]]) -> Solve
         solver: Solver = given
         return solver
     return named[check_choice("solver", given, named)]()
+
+
+def check_joint_loss(loss: Any) -> None:
+    """Refuse what the one problem of all classes is not made of."""
+    if loss != "hinge":
+        raise ValueError(
+            f"multi_class='crammer_singer' is the hinge loss of K classes, got loss={loss!r}. Use"
+            " loss='hinge', or multi_class='ovr'."
+        )
+
+
+def joint_solver(given: Any) -> Any:
+    """Return the solver of the one problem of all classes that the parameter means."""
+    if isinstance(given, str) and given in ("auto", *JOINT_SOLVERS):
+        return JOINT_SOLVERS.get(given, CrammerSinger)()
+    if type(given) in JOINT_SOLVERS.values():
+        return given
+    raise ValueError(
+        f"multi_class='crammer_singer' is solved by solver='dual_cd', 'pegasos' or 'sgd', got"
+        f" {given!r}. Use solver='auto', or multi_class='ovr'."
+    )
 
 
 def _alike(target: Array, cost: Array) -> bool:
