@@ -71,7 +71,7 @@ def load(name: str, data: Path | None = None) -> Task:
     kind: Kind = "regression" if name in REGRESSION else "classification"
     file = CACHE / f"{name}.npz"
     if not file.exists():
-        X, y = (LOADERS | KERNEL_ONLY)[name](data or data_dir())
+        X, y = (LOADERS | KERNEL_ONLY | TEST_ONLY)[name](data or data_dir())
         CACHE.mkdir(exist_ok=True)
         _save(file, X, y)
     X, y = _read(file)
@@ -210,12 +210,16 @@ def _covtype(data: Path) -> tuple[Matrix, np.ndarray]:
     return _standardise(table[keep, :-1]), np.where(table[keep, -1] == 2, 1.0, -1.0)
 
 
-def _mnist(data: Path) -> tuple[Matrix, np.ndarray]:
-    with _open(data / "mnist/train-images-idx3-ubyte.gz") as f:
+def _mnist(data: Path, part: str = "train") -> tuple[Matrix, np.ndarray]:
+    with _open(data / f"mnist/{part}-images-idx3-ubyte.gz") as f:
         pixels = np.frombuffer(f.read(), np.uint8, offset=16).reshape(-1, 784)
-    with _open(data / "mnist/train-labels-idx1-ubyte.gz") as f:
+    with _open(data / f"mnist/{part}-labels-idx1-ubyte.gz") as f:
         digit = np.frombuffer(f.read(), np.uint8, offset=8)
     return pixels / 255.0, digit
+
+
+def _mnist_test(data: Path) -> tuple[Matrix, np.ndarray]:
+    return _mnist(data, "t10k")
 
 
 def _mnist8(data: Path) -> tuple[Matrix, np.ndarray]:
@@ -412,6 +416,7 @@ KERNEL_ONLY: dict[str, Callable[[Path], tuple[Matrix, np.ndarray]]] = {
     "vowel": _pmlb("vowel", first=3),
     "krkopt": _pmlb("krkopt"),
 }
+TEST_ONLY: dict[str, Callable[[Path], tuple[Matrix, np.ndarray]]] = {"mnist_test": _mnist_test}
 
 
 if __name__ == "__main__":

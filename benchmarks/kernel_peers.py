@@ -43,6 +43,7 @@ class Spec:
     rows: int = LARGEST
     gamma: float | None = None  # None: 1 / (d var X), scikit-learn's "scale"
     C: float = 1.0
+    test: str | None = None  # a set of the same columns, to count errors on
 
     @property
     def name(self) -> str:
@@ -270,7 +271,12 @@ class KernelTrial:
 
     def judge(self, model: Any) -> dict[str, float]:
         support, coef = self.peer.dual_point(model)
-        return {"objective": dual(self.job.task, support, coef), "support": len(support)}
+        found = {"objective": dual(self.job.task, support, coef), "support": len(support)}
+        if self.spec.test is not None:
+            test = load(self.spec.test, self.folder)
+            X = KernelPeer.prepare(self.peer, Job(test, self.job.loss))
+            found["test_error"] = float(np.mean(model.predict(X) != test.y))
+        return found
 
     def predict(self, model: Any) -> int:
         self.peer.predict(model, self.batch)

@@ -89,7 +89,7 @@ def _optimum(runs: dict[str, Any]) -> str:
     return text + (f", except on {', '.join(loose)}." if loose else ".")
 
 
-def _table(head: list[str], rows: list[list[str]]) -> str:
+def table(head: list[str], rows: list[list[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(row) + " |" for row in lines)
 
@@ -109,7 +109,7 @@ def _times(runs: dict[str, Any]) -> str:
             for mine in (ours, proven):
                 row += [cell(mine), ratio(rivals, [mine] if mine else [])]
             rows.append(row)
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _outcomes(
@@ -149,7 +149,7 @@ def _rates(runs: dict[str, Any]) -> str:
             row += [f"{rates[label]:,.0f}" if rates[label] else "-" for label in (*peers, OURS)]
             rows.append([*row, f"{rates[OURS] / rival:.1f}" if rival and rates[OURS] else "-"])
     text = f"{PREDICT_ROWS:,} rows at a time, with the models of the table above.\n\n"
-    return text + _table(["data", "threads", *peers, "ours", "ratio"], rows)
+    return text + table(["data", "threads", *peers, "ours", "ratio"], rows)
 
 
 def _failures(runs: dict[str, Any]) -> str:
@@ -170,4 +170,4 @@ def _settings(runs: dict[str, Any]) -> str:
         if name.startswith("main/")
         for setting, peer in run["peers"].items()
     ]
-    return _table(["data", "setting", "result"], rows)
+    return table(["data", "setting", "result"], rows)

@@ -3,6 +3,10 @@
 Linear: P(w) = 0.5 ||w||^2 + C sum_i loss_i, no intercept; LIBLINEAR's convention, so the squared
 losses carry no factor 1/2.
 
+Several classes, linear: W has a row for each class, in the order of the labels. One against the
+rest is the sum of the binary objectives; Crammer-Singer is 0.5 ||W||^2 + C sum_i max over j of
+([j != y_i] + f_j(x_i) - f_y(x_i)).
+
 Kernel: D(beta) = sum_i y_i beta_i - epsilon sum_i |beta_i| - 0.5 beta' K beta at sum_i beta_i = 0,
 since the intercept is free. Two classes: 0 <= y_i beta_i <= C, epsilon = 0; regression:
 |beta_i| <= C. Several classes: the sum over all pairs of classes.
@@ -36,6 +40,24 @@ def primal(task: Task, loss: str, w: np.ndarray) -> float:
         slack = np.maximum(0.0, np.abs(task.y - f) - task.epsilon)
     total = slack @ slack if loss.startswith("squared") else slack.sum()
     return float(0.5 * (w @ w) + task.C * total)
+
+
+def primal_of_classes(task: Task, multi_class: str, loss: str, W: np.ndarray) -> float:
+    """The primal objective of a machine of several classes."""
+    W = np.asarray(W, dtype=np.float64)
+    f = np.asarray(task.X @ W.T)
+    own = np.searchsorted(np.unique(task.y), task.y)
+    at_own = np.arange(len(own)), own
+    if multi_class == "crammer_singer":
+        slack = 1.0 + f - f[at_own][:, np.newaxis]
+        slack[at_own] = 0.0
+        slack = slack.max(axis=1)
+    else:
+        sign = np.full(f.shape, -1.0)
+        sign[at_own] = 1.0
+        slack = np.maximum(0.0, 1.0 - sign * f)
+    total = np.sum(slack * slack) if loss.startswith("squared") else slack.sum()
+    return float(0.5 * np.sum(W * W) + task.C * total)
 
 
 def suboptimality(objective: float, optimum: float) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin import Intercept, Objective, Problem
+from maxmargin.joint import JointObjective
 from maxmargin.losses import (
     EPSILON_INSENSITIVE,
     HINGE,
@@ -60,6 +61,21 @@ def regression(n=60, d=4, seed=0):
     X[rng.random((n, d)) < 1 / 3] = 0.0
     y = X @ rng.normal(size=d) + 1.5 + 0.3 * rng.standard_t(2, size=n)
     return as_float32(X), y
+
+
+def classes(n=60, d=4, n_classes=5, seed=0):
+    """Overlapping classes off the origin, a third of the values zero, each class present."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(n_classes, size=n)
+    y[:n_classes] = np.arange(n_classes)
+    X = rng.normal(size=(n, d)) + rng.normal(size=(n_classes, d))[y] + 0.5
+    X[rng.random((n, d)) < 1 / 3] = 0.0
+    return as_float32(X), y
+
+
+def joint(X, y, n_classes, intercept=Intercept.NONE, *, C=1.0, weights=None, scaling=1.0):
+    cost = np.full(len(y), C) if weights is None else C * np.asarray(weights, dtype=np.float64)
+    return JointObjective(Problem(X, y.astype(np.float64), cost), n_classes, intercept, scaling)
 
 
 def data_for(loss, n=60, d=4, seed=0):

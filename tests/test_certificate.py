@@ -20,7 +20,7 @@ from made import (
     weights_for,
 )
 from maxmargin import Certificate, Intercept, Status, certify
-from maxmargin.certificate import relative, total
+from maxmargin.certificate import certify_pair, certify_point, relative, total
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from reference import objective as textbook
 
@@ -89,6 +89,26 @@ def test_primal_and_dual_are_the_textbook_values(loss, intercept, w, b, beta):
     assert certificate.dual == pytest.approx(
         textbook.dual(objective, feasible), rel=1e-10, abs=size
     )
+
+
+@pytest.mark.parametrize("name", ["squared_hinge", "squared", "squared_epsilon_insensitive"])
+@pytest.mark.parametrize("intercept", [Intercept.NONE, Intercept.PENALIZED], ids=lambda i: i.value)
+@settings(max_examples=30)
+@given(w=WEIGHTS, b=NUMBERS)
+def test_a_point_is_judged_by_the_dual_point_that_belongs_to_it(name, intercept, w, b):
+    objective = make(LOSSES[name], intercept)
+    y, cost = objective.problem.y, objective.problem.cost
+    certificate, beta = certify_point(objective, w, b)
+    z = objective.problem.predict(w, b)
+    sign = y if objective.loss.one_sided else np.sign(y - z)
+    slack = objective.loss.slack(y, z)
+    np.testing.assert_allclose(beta, 2.0 * cost * slack * sign, rtol=1e-12)
+    assert certificate == certify_pair(objective, w, b, beta)
+
+
+def test_an_absolute_loss_does_not_tell_the_dual_point():
+    with pytest.raises(ValueError, match="squared loss"):
+        certify_point(two_points(), np.array([1.0]), 0.0)
 
 
 @REGULARIZED_LOSSES

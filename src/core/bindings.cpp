@@ -81,6 +81,29 @@ void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, B
       self.view);
 }
 
+template <class T>
+const DenseRows<T>& dense_view(const Rows& self) {
+  const auto* rows = std::get_if<DenseRows<T>>(&self.view);
+  if (rows == nullptr) throw std::invalid_argument("the rows are not dense ones of this type");
+  return *rows;
+}
+
+template <class T>
+void compress_rows(const Rows& self, Size begin, Size end, InOrder offsets,
+                   nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu> values,
+                   OutOrder columns) {
+  const DenseRows<T>& rows = dense_view<T>(self);
+  self.require_range(begin, end);
+  require_length(offsets, rows.n_samples + 1, "offsets");
+  const Size last = offsets.data()[end] + rows.n_features;
+  require(offsets.data()[begin] >= 0 && offsets.data()[begin] <= offsets.data()[end] &&
+              last <= static_cast<Size>(std::min(values.shape(0), columns.shape(0))),
+          "values and columns are too short");
+  nb::gil_scoped_release release;
+  require(compress(rows, begin, end, offsets.data(), values.data(), columns.data()),
+          "offsets do not fit the rows");
+}
+
 template <class T, class Index>
 void bind_csr(nb::class_<Rows>& type) {
   type.def("__init__", &csr<T, Index>, "values"_a.noconvert(), "columns"_a.noconvert(),
@@ -111,6 +134,23 @@ NB_MODULE(_core, m) {
       "begin"_a, "end"_a, "Stored values in a range of rows.");
   rows.def("predict", &predict_rows, "w"_a, "b"_a, "begin"_a, "end"_a, "out"_a);
   rows.def("combine", &combine_rows, "beta"_a, "begin"_a, "end"_a, "w"_a);
+  rows.def(
+      "count_values",
+      [](const Rows& self, Size begin, Size end, OutOrder counts) {
+        self.require_range(begin, end);
+        require_length(counts, self.n_samples(), "counts");
+        nb::gil_scoped_release release;
+        std::visit(
+            [&](const auto& view) {
+              if constexpr (!view.kSparse) count_values(view, begin, end, counts.data());
+            },
+            self.view);
+      },
+      "begin"_a, "end"_a, "counts"_a, "Values of each dense row that are not 0.");
+  rows.def("compress", &compress_rows<float>, "begin"_a, "end"_a, "offsets"_a,
+           "values"_a.noconvert(), "columns"_a);
+  rows.def("compress", &compress_rows<double>, "begin"_a, "end"_a, "offsets"_a,
+           "values"_a.noconvert(), "columns"_a);
   rows.def("squared_norms", &squared_norm_rows, "begin"_a, "end"_a, "out"_a);
 
   nb::class_<BoundTerms>(m, "Terms", "Labels, costs and loss: the per-sample terms.")
@@ -146,7 +186,7 @@ NB_MODULE(_core, m) {
           "__init__",
           [](Sweep* self, Size n_active) {
             new (self) Sweep{
-                n_active, -1, std::numeric_limits<double>::infinity(), 0.0, 0.0, 0.0, 0.0, 0.0,
+                n_active, -1, std::numeric_limits<double>::infinity(), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
                 0,        0};
           },
           "n_active"_a)
@@ -154,9 +194,10 @@ NB_MODULE(_core, m) {
       .def_rw("threshold", &Sweep::threshold)
       .def_ro("violation", &Sweep::violation)
       .def_ro("last_gap", &Sweep::last_gap)
+      .def_ro("left", &Sweep::left)
       .def_rw("dual", &Sweep::dual)
       .def_ro("last_dual", &Sweep::last_dual)
-      .def_ro("epochs", &Sweep::epochs)
+      .def_rw("epochs", &Sweep::epochs)
       .def_ro("steps", &Sweep::steps);
   m.def("dual_cd", &dual_cd_rows, "rows"_a, "terms"_a, "squared_norms"_a, "bias"_a, "free"_a,
         "beta"_a, "w"_a, "order"_a, "sweep"_a, "random"_a, "max_epochs"_a, "relative_target"_a,

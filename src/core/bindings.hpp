@@ -23,6 +23,7 @@ using OutRows = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using OutMatrix = nb::ndarray<double, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
 using InOrder = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OutFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OutMask = nb::ndarray<std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using OutOrder = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 inline void require(bool condition, const char* message) {
@@ -57,7 +58,7 @@ struct BoundTerms {
 };
 
 void bind_certificate(nb::module_& m);  // bindings_certificate.cpp
-void bind_classes(nb::module_& m);      // bindings_classes.cpp: K classes in one problem
+void bind_classes(nb::module_& m);      // bindings_classes.cpp: K classes at once
 void bind_kernel(nb::module_& m);       // bindings_kernel.cpp: kernel rows and SMO
 void bind_newton(nb::module_& m);       // bindings_newton.cpp
 void bind_stochastic(nb::module_& m);   // bindings_stochastic.cpp: Pegasos and SGD

@@ -75,11 +75,31 @@ void bind_certificate(nb::module_& m) {
             return std::visit(
                 [&](const auto& view) {
                   return certify_rows(self.judged, view, w.data(), b, z ? z->data() : nullptr,
-                                      beta.data(), begin, end, dual_w.data());
+                                      beta.data(), nullptr, begin, end, dual_w.data());
                 },
                 rows.view);
           },
           "rows"_a, "w"_a, "b"_a, "z"_a.none(), "beta"_a, "begin"_a, "end"_a, "dual_w"_a)
+      .def(
+          "tally_answer",
+          [](const BoundJudged& self, const Rows& rows, In<double> w, double b, Out beta,
+             Size begin, Size end, Out dual_w) {
+            rows.require_range(begin, end);
+            require(!self.judged.bounded, "only a squared loss tells beta from w");
+            require(rows.n_samples() == self.n_samples, "judge and rows differ in length");
+            require_length(w, rows.n_features(), "w");
+            require_length(beta, self.n_samples, "beta");
+            require_length(dual_w, rows.n_features(), "dual_w");
+            nb::gil_scoped_release release;
+            return std::visit(
+                [&](const auto& view) {
+                  return certify_rows(self.judged, view, w.data(), b, nullptr, nullptr, beta.data(),
+                                      begin, end, dual_w.data());
+                },
+                rows.view);
+          },
+          "rows"_a, "w"_a, "b"_a, "beta"_a, "begin"_a, "end"_a, "dual_w"_a,
+          "By the beta that belongs to w, which is written.")
       .def(
           "tally_values",
           [](const BoundJudged& self, In<double> f, In<double> beta) {

@@ -1,4 +1,4 @@
-// K classes in one problem: Crammer and Singer's machine.
+// K classes: Crammer and Singer's machine, and one pass over the rows for all of one-vs-rest.
 #include <nanobind/stl/optional.h>
 
 #include <memory>
@@ -8,6 +8,7 @@
 #include "class_certificate.hpp"
 #include "class_smo.hpp"
 #include "crammer_singer.hpp"
+#include "one_vs_rest.hpp"
 #include "passes.hpp"
 #include "polled.hpp"
 
@@ -21,18 +22,11 @@ struct BoundClasses {
   Size n_samples;
 };
 
-Size weights_size(const Rows& rows, Size n_classes) {
-  return std::visit(
-      [&](const auto& view) {
-        return view.n_features * (view.kSparse ? padded(n_classes) : n_classes);
-      },
-      rows.view);
-}
-
 template <class Array>
 void require_weights(const Rows& rows, Size n_classes, const Array& W) {
-  require(static_cast<Size>(W.size()) == weights_size(rows, n_classes),
-          "W does not have the layout of the rows");
+  const Size size =
+      std::visit([&](const auto& view) { return weights_size(view, n_classes); }, rows.view);
+  require(static_cast<Size>(W.size()) == size, "W does not have the layout of the rows");
 }
 
 void predict_class_rows(const Rows& self, InMatrix<double> W, Size n_classes, Size begin, Size end,
@@ -107,6 +101,42 @@ void crammer_singer_rows(const Rows& self, const BoundClasses& bound, OutRows al
       self.view);
 }
 
+bool one_vs_rest_rows(const Rows& self, InOrder y, const BoundTerms& bound, In<double> norms,
+                      Size n_classes, OutRows beta, OutRows W, Out w_bias, Out anchor,
+                      double feature, bool free, Out threshold, Out violation, Out dual,
+                      OutMask active, InOrder order, Sweep& sweep, double seconds) {
+  const Size n = self.n_samples(), stride = padded(n_classes), done = sweep.epochs;
+  require(bound.n_samples == n, "terms and rows differ in length");
+  require_length(y, n, "y");
+  require_length(norms, n, "squared_norms");
+  require_length(order, n, "order");
+  require_length(beta, n, "beta");
+  require_length(active, n, "active");
+  require(static_cast<Size>(beta.shape(1)) == stride, "beta has too few columns");
+  require(static_cast<Size>(active.shape(1)) == stride, "active has too few columns");
+  require_weights(self, n_classes, W);
+  require_length(w_bias, stride, "w_bias");
+  require_length(anchor, stride, "anchor");
+  require_length(threshold, stride, "threshold");
+  require_length(violation, stride, "violation");
+  require_length(dual, stride, "dual");
+  require(-1 <= sweep.cursor && sweep.cursor <= n, "sweep out of bounds");
+  require(all_within(order.data(), n, n), "order holds a row that does not exist");
+  nb::gil_scoped_release release;
+  RestScratch scratch(n_classes);
+  const RestProblem problem{y.data(), bound.terms.cost, norms.data(), n_classes, bound.terms.loss};
+  const RestState state{beta.data(), W.data(),     w_bias.data(),    anchor.data(),
+                        feature,     free,         threshold.data(), violation.data(),
+                        dual.data(), active.data()};
+  const Deadline deadline(seconds);
+  std::visit(
+      [&](const auto& rows) {
+        one_vs_rest(rows, problem, state, order.data(), scratch, sweep, deadline);
+      },
+      self.view);
+  return sweep.epochs > done;
+}
+
 struct BoundClassSmo {
   std::unique_ptr<ClassSmo> smo;
 };
@@ -132,8 +162,18 @@ void bind_classes(nb::module_& m) {
            "dual_W"_a)
       .def("tally_values", &tally_class_values, "z"_a, "beta"_a);
   m.def("padded", &padded, "n_classes"_a, "Length of a piece of classes, in whole vectors.");
+  m.def(
+      "by_feature",
+      [](const Rows& self) {
+        return std::visit([](const auto& view) { return by_feature(view); }, self.view);
+      },
+      "rows"_a, "Whether weights that meet these rows are laid out a feature after the other.");
   m.def("predict_classes", &predict_class_rows, "rows"_a, "W"_a, "n_classes"_a, "begin"_a, "end"_a,
         "out"_a);
+  m.def("one_vs_rest", &one_vs_rest_rows, "rows"_a, "y"_a, "terms"_a, "squared_norms"_a,
+        "n_classes"_a, "beta"_a, "W"_a, "w_bias"_a, "anchor"_a, "feature"_a, "free"_a,
+        "threshold"_a, "violation"_a, "dual"_a, "active"_a, "order"_a, "sweep"_a, "seconds"_a,
+        "An epoch for all classes, or the part of it that fits in the time; whether it is whole.");
   m.def("crammer_singer", &crammer_singer_rows, "rows"_a, "classes"_a, "alpha"_a, "W"_a, "w_bias"_a,
         "anchor"_a, "feature"_a, "free"_a, "order"_a, "sweep"_a, "random"_a, "max_epochs"_a,
         "relative_target"_a, "seconds"_a);

@@ -53,7 +53,7 @@ void start(const Level& self, In<double> w, double softness, std::optional<In<do
            nb::callable stop) {
   self.visit([&](auto& level) {
     require_length(w, static_cast<Size>(level.w.size()), "w");
-    if (centre) require_length(*centre, static_cast<Size>(level.centre().size()), "centre");
+    if (centre) require_length(*centre, static_cast<Size>(level.z().size()), "centre");
     std::copy_n(w.data(), level.w.size(), level.w.begin());
     level.softness = softness;
     polled(stop, [&](Poll& poll) {
@@ -92,6 +92,17 @@ void bind_newton(nb::module_& m) {
             self.visit([&](auto& level) { polled(stop, [&](Poll& poll) { level.step(poll); }); });
           },
           "stop"_a)
+      .def(
+          "borrow",
+          [](const Level& self, const Level& sample) {
+            self.visit([&]<class NewtonLevel>(NewtonLevel& level) {
+              const auto* same = std::get_if<std::unique_ptr<NewtonLevel>>(&sample.any);
+              require(same && (*same)->w.size() == level.w.size(), "levels of different rows");
+              level.borrow(**same);
+            });
+          },
+          "sample"_a, nb::keep_alive<1, 2>(),
+          "Take the curvature from a sample, if that has rows enough.")
       .def(
           "rough_solve",
           [](const Level& self, double tol, double shrink, double floor, Size max_steps,
@@ -147,6 +158,9 @@ void bind_newton(nb::module_& m) {
       .def_prop_ro(
           "n_steps",
           [](const Level& self) { return self.visit([](auto& level) { return level.n_steps; }); })
+      .def_prop_ro(
+          "ahead",
+          [](const Level& self) { return self.visit([](auto& level) { return level.ahead(); }); })
       .def_prop_ro("n_sloped",
                    [](const Level& self) {
                      return self.visit([](auto& level) { return level.sums().n_sloped; });

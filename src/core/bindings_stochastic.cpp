@@ -3,7 +3,9 @@
 
 #include "bindings.hpp"
 #include "kernel_pegasos.hpp"
+#include "passes.hpp"
 #include "pegasos.hpp"
+#include "rival_rows.hpp"
 #include "sgd.hpp"
 #include "stochastic.hpp"
 
@@ -12,17 +14,47 @@ using namespace nanobind::literals;
 namespace maxmargin {
 namespace {
 
+// Python's handle on the rows of K classes, and the memory that they need.
+struct BoundRivalRows {
+  const Rows& rows;
+  const std::int32_t* y;
+  Size n_classes;
+  double feature;
+  const double* anchor;
+  std::vector<std::int32_t> rivals;
+  std::vector<double> z;
+
+  template <class Work>
+  auto visit(Work work) {
+    return std::visit(
+        [&](const auto& view) {
+          return work(RivalRows<std::decay_t<decltype(view)>>{view, y, n_classes, feature, anchor,
+                                                              rivals.data(), z.data()});
+        },
+        rows.view);
+  }
+  Size n_features() {
+    return visit([](const auto& view) { return view.n_features; });
+  }
+};
+
 Size n_samples_of(const Rows& rows) {
   return rows.n_samples();
 }
 Size n_samples_of(const KernelView& rows) {
   return rows.n_samples;
 }
+Size n_samples_of(const BoundRivalRows& rows) {
+  return rows.rows.n_samples();
+}
 Size n_features_of(const Rows& rows) {
   return rows.n_features();
 }
 Size n_features_of(const KernelView& rows) {
   return rows.n_features;
+}
+Size n_features_of(BoundRivalRows& rows) {
+  return rows.n_features();
 }
 template <class Work>
 void visit_rows(const Rows& rows, Work work) {
@@ -31,6 +63,19 @@ void visit_rows(const Rows& rows, Work work) {
 template <class Work>
 void visit_rows(const KernelView& rows, Work work) {
   work(rows);
+}
+template <class Work>
+void visit_rows(BoundRivalRows& rows, Work work) {
+  rows.visit(work);
+}
+
+// The sums that the dual point is made of, for each row.
+template <class View>
+Size n_sums_of(const View&) {
+  return 1;
+}
+Size n_sums_of(const BoundRivalRows& rows) {
+  return rows.n_classes;
 }
 
 Size features_of(const Pegasos& method) {
@@ -44,7 +89,7 @@ Size features_of(const DenseSgd& method) {
 }
 
 template <class View, class Method>
-void descend_checked(const View& self, const BoundTerms& bound, Method& method, Sampler& sampler,
+void descend_checked(View& self, const BoundTerms& bound, Method& method, Sampler& sampler,
                      Window& window, Random& random, Size max_epochs, bool until_clean,
                      double seconds) {
   const Size n = n_samples_of(self);
@@ -52,10 +97,9 @@ void descend_checked(const View& self, const BoundTerms& bound, Method& method, 
   require(bound.n_samples == n, "terms and rows differ in length");
   require(sampler.n_samples == n, "order and rows differ in length");
   require(window.n_samples == n || window.n_samples == 0, "tally and rows differ in length");
+  require(window.n_sums == n_sums_of(self), "tally has too few or too many columns");
   require(features_of(method) == n_features_of(self), "w and rows differ in n_features");
-  bool sound = true;
-  for (Size k = 0; k < n; ++k) sound &= 0 <= sampler.order[k] && sampler.order[k] < n;
-  require(sound, "order holds a row that does not exist");
+  require(all_within(sampler.order, n, n), "order holds a row that does not exist");
   nb::gil_scoped_release release;
   const Budget budget{max_epochs, until_clean, Deadline(seconds)};
   std::vector<double> g(static_cast<std::size_t>((n + sampler.n_batches - 1) / sampler.n_batches));
@@ -90,9 +134,10 @@ void bind_state(nb::module_& m) {
       .def(
           "__init__",
           [](Window* self, OutRows tally, Size horizon) {
-            require(tally.shape(1) == 2, "tally must have 2 columns");
+            require(tally.shape(1) >= 2, "tally must have 2 columns or more");
             require(horizon >= 1, "horizon must be at least 1");
-            new (self) Window{tally.data(), static_cast<Size>(tally.shape(0)), horizon};
+            new (self) Window{tally.data(), static_cast<Size>(tally.shape(0)),
+                              static_cast<Size>(tally.shape(1)) - 1, horizon};
           },
           "tally"_a.noconvert(), "horizon"_a, nb::keep_alive<1, 2>())
       .def_ro("horizon", &Window::horizon)
@@ -102,12 +147,14 @@ void bind_state(nb::module_& m) {
   nb::class_<Iterate>(m, "Iterate", "A scaled point and its average, in two vectors.")
       .def(
           "__init__",
-          [](Iterate* self, Out v, Out u) {
+          [](Iterate* self, Out v, Out u, Size n_biases) {
             const Size d = static_cast<Size>(v.shape(0));
             require_length(u, d, "u");
-            new (self) Iterate{v.data(), u.data(), d};
+            require(0 <= n_biases && n_biases <= d, "n_biases exceeds the length of v");
+            new (self) Iterate{v.data(), u.data(), d, n_biases};
           },
-          "v"_a.noconvert(), "u"_a.noconvert(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+          "v"_a.noconvert(), "u"_a.noconvert(), "n_biases"_a, nb::keep_alive<1, 2>(),
+          nb::keep_alive<1, 3>())
       .def_rw("scale", &Iterate::scale)
       .def_rw("mass", &Iterate::mass)
       .def_rw("total", &Iterate::total)
@@ -120,6 +167,28 @@ void bind_state(nb::module_& m) {
 
 void bind_stochastic(nb::module_& m) {
   bind_state(m);
+
+  nb::class_<BoundRivalRows>(m, "RivalRows", "Rows that face a rival class, for K classes.")
+      .def(
+          "__init__",
+          [](BoundRivalRows* self, const Rows& rows, InOrder y, Size n_classes, double feature,
+             In<double> anchor) {
+            const Size n = rows.n_samples();
+            require(n_classes >= 2, "there must be at least two classes");
+            require_length(y, n, "y");
+            require_length(anchor, n_classes, "anchor");
+            require(all_within(y.data(), n, n_classes), "y holds a class that does not exist");
+            new (self) BoundRivalRows{rows,
+                                      y.data(),
+                                      n_classes,
+                                      feature,
+                                      anchor.data(),
+                                      std::vector<std::int32_t>(n),
+                                      std::vector<double>(padded(n_classes))};
+          },
+          "rows"_a, "y"_a.noconvert(), "n_classes"_a, "feature"_a, "anchor"_a.noconvert(),
+          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 6>())
+      .def_prop_ro("n_features", &BoundRivalRows::n_features);
 
   nb::enum_<Averaging>(m, "Averaging")
       .value("none", Averaging::none)
@@ -140,6 +209,7 @@ void bind_stochastic(nb::module_& m) {
       .def_ro("offset", &Pegasos::offset)
       .def_rw("bias", &Pegasos::bias);
   bind_descend<Rows, Pegasos>(m);
+  bind_descend<BoundRivalRows, Pegasos>(m);
   bind_descend<KernelView, Pegasos>(m);
 
   nb::class_<Schedule>(m, "Schedule", "step(t) = first / (offset + rate t)^power")
@@ -157,6 +227,7 @@ void bind_stochastic(nb::module_& m) {
           "iterate"_a, "problem"_a, nb::keep_alive<1, 2>())
       .def_rw("problem", &PlainSgd::problem);
   bind_descend<Rows, PlainSgd>(m);
+  bind_descend<BoundRivalRows, PlainSgd>(m);
 
   nb::enum_<Update>(m, "Update")
       .value("momentum", Update::momentum)
@@ -182,6 +253,7 @@ void bind_stochastic(nb::module_& m) {
       .def_ro("averaged", &DenseSgd::averaged)
       .def_rw("problem", &DenseSgd::problem);
   bind_descend<Rows, DenseSgd>(m);
+  bind_descend<BoundRivalRows, DenseSgd>(m);
 }
 
 }  // namespace maxmargin

@@ -57,6 +57,18 @@ struct Formulas {
     }
   }
 
+  // The beta that a squared loss has at f = z, where the bracket is 0.
+  MAXMARGIN_INLINE void answer(const double* z, Size begin, Size count, double* beta) const {
+    const double *y = judged.y + begin, *cost = judged.cost + begin;
+#pragma omp simd
+    for (Size k = 0; k < count; ++k) {
+      const double miss =
+          one_sided ? judged.target_scale - y[k] * z[k] : std::fabs(y[k] - z[k]) - judged.epsilon;
+      const double size = 2.0 * cost[k] * (miss > 0.0 ? miss : 0.0);
+      beta[k] = one_sided ? y[k] * size : std::copysign(size, y[k] - z[k]);
+    }
+  }
+
   MAXMARGIN_INLINE void tally(const double* z, const double* beta, Size begin, Size count,
                               Tally& total) const {
     const double *y = judged.y + begin, *cost = judged.cost + begin;
@@ -114,19 +126,22 @@ MAXMARGIN_CLONES void clip_by(const Judged& judged, const double* beta, Size n, 
 
 template <class Formula, class Rows>
 MAXMARGIN_CLONES Tally certify_by(const Judged& judged, const Rows& rows, const double* w, double b,
-                                  const double* z, const double* beta, Size begin, Size end,
-                                  double* dual_w) {
-  constexpr Size kChunk = 128;  // its rows stay in the cache
-  double f[kChunk];
+                                  const double* z, const double* beta, double* answer, Size begin,
+                                  Size end, double* dual_w) {
+  const Size chunk = rows.chunk();
+  double f[kMaxChunk];
+  RowSum sum(rows, dual_w);
   Tally total;
-  for (Size from = begin; from < end; from += kChunk) {
-    const Size count = std::min(kChunk, end - from);
+  for (Size from = begin; from < end; from += chunk) {
+    const Size count = std::min(chunk, end - from);
     for (Size k = 0; k < count; ++k) f[k] = (z ? z[from + k] : rows.dot(from + k, w)) + b;
+    if (answer) Formula{judged}.answer(f, from, count, answer + from);
     for (Size i = from; i < from + count; ++i) {
-      if (beta[i] != 0.0) rows.add_scaled(i, beta[i], dual_w);
+      if (beta[i] != 0.0) sum.add(i, beta[i]);
     }
     Formula{judged}.tally(f, beta + from, from, count, total);
   }
+  sum.finish();
   return total;
 }
 
@@ -158,15 +173,17 @@ inline void clip_dual(const Judged& judged, const double* beta, Size n, double* 
 }
 
 // Rows begin <= i < end of the certificate of (w, b) by beta, and dual_w += their beta_i x_i. If z
-// is given it is <w, x_i> for all rows, else it is computed here, in the same pass.
+// is given it is <w, x_i> for all rows, else it is computed here, in the same pass; and if `answer`
+// is, the beta that belongs to w is written there, and judges.
 template <class Rows>
 Tally certify_rows(const Judged& judged, const Rows& rows, const double* w, double b,
-                   const double* z, const double* beta, Size begin, Size end, double* dual_w) {
+                   const double* z, const double* beta, double* answer, Size begin, Size end,
+                   double* dual_w) {
   auto* certify = judged.one_sided ? (judged.bounded ? certify_by<Formulas<true, true>, Rows>
                                                      : certify_by<Formulas<true, false>, Rows>)
                                    : (judged.bounded ? certify_by<Formulas<false, true>, Rows>
                                                      : certify_by<Formulas<false, false>, Rows>);
-  return certify(judged, rows, w, b, z, beta, begin, end, dual_w);
+  return certify(judged, rows, w, b, z, answer ? answer : beta, answer, begin, end, dual_w);
 }
 
 }  // namespace maxmargin

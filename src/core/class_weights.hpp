@@ -1,9 +1,10 @@
 // The weights of K classes, laid out for the rows they meet.
 //
-//   dense rows  a class after the other: a step moves few classes, each along a whole row
-//   CSR rows    a feature after the other, its classes in one piece: one index serves all of them
+//   by feature  a feature after the other, its classes in one piece: one index serves all of them,
+//               and no sum runs across lanes. For CSR rows, and for dense ones of few features.
+//   by class    a class after the other: a step moves few classes, each along a whole row.
 //
-// `stride` is the length of such a piece: n_features, or n_classes rounded up to whole lanes.
+// `stride` is the length of such a piece: n_classes rounded up to whole lanes, or n_features.
 #pragma once
 
 #include <algorithm>
@@ -28,6 +29,17 @@ MAXMARGIN_INLINE ClassLanes lanes_at(const float* x) {
   return __builtin_convertvector(*reinterpret_cast<const Narrow*>(x), ClassLanes);
 }
 
+template <class Rows>
+MAXMARGIN_INLINE bool by_feature(const Rows& rows) {
+  constexpr Size kFewFeatures = 64;  // measured: 16 and 36 gain, 256 loses
+  return Rows::kSparse || rows.n_features <= kFewFeatures;
+}
+
+template <class Rows>
+Size weights_size(const Rows& rows, Size n_classes) {
+  return rows.n_features * (by_feature(rows) ? padded(n_classes) : n_classes);
+}
+
 template <int classes, class T>
 MAXMARGIN_INLINE void score_classes(const T* x, Size n_features, const double* W, double* z) {
   ClassLanes sums[classes], more[classes];
@@ -49,96 +61,120 @@ MAXMARGIN_INLINE void score_classes(const T* x, Size n_features, const double* W
   }
 }
 
-// z_j = <w_j, x_i> for every class j; z has room for `padded(n_classes)`.
-template <class T>
-MAXMARGIN_INLINE void scores(const DenseRows<T>& rows, Size i, const double* W, Size n_classes,
-                             double* z) {
-  const T* x = rows.row(i);
-  const Size d = rows.n_features;
-  Size j = 0;
-  for (; j + 4 <= n_classes; j += 4) score_classes<4>(x, d, W + j * d, z + j);
-  for (; j + 2 <= n_classes; j += 2) score_classes<2>(x, d, W + j * d, z + j);
-  if (j < n_classes) score_classes<1>(x, d, W + j * d, z + j);
-}
-
-template <int vectors, class T, class Index>
-MAXMARGIN_INLINE void score_lanes(const CsrRows<T, Index>& rows, Size i, const double* W,
-                                  Size stride, double* z) {
-  ClassLanes sums[vectors];
-  for (int v = 0; v < vectors; ++v) sums[v] = ClassLanes{};
-  for (Size k = rows.offsets[i]; k < rows.offsets[i + 1]; ++k) {
-    const double value = static_cast<double>(rows.values[k]);
-    const ClassLanes* w = reinterpret_cast<const ClassLanes*>(W + rows.columns[k] * stride);
-    for (int v = 0; v < vectors; ++v) sums[v] += value * w[v];
+// Two sums for each vector hide the latency of the additions.
+template <int vectors, class Entries>
+MAXMARGIN_INLINE void score_lanes(const Entries& x, const double* W, Size stride, double* z) {
+  ClassLanes even[vectors], odd[vectors];
+  for (int v = 0; v < vectors; ++v) even[v] = odd[v] = ClassLanes{};
+  const auto add = [&](Size k, ClassLanes* sums) {
+    const double value = x.value(k);
+    const double* w = W + x.column(k) * stride;
+    for (int v = 0; v < vectors; ++v) sums[v] += value * lanes_at(w + v * kClassLanes);
+  };
+  Size k = 0;
+  for (; k + 2 <= x.count; k += 2) {
+    add(k, even);
+    add(k + 1, odd);
   }
-  for (int v = 0; v < vectors; ++v) reinterpret_cast<ClassLanes*>(z)[v] = sums[v];
+  if (k < x.count) add(k, even);
+  for (int v = 0; v < vectors; ++v) reinterpret_cast<ClassLanes*>(z)[v] = even[v] + odd[v];
 }
 
-template <class T, class Index>
-MAXMARGIN_INLINE void scores(const CsrRows<T, Index>& rows, Size i, const double* W, Size n_classes,
-                             double* z) {
+template <class Entries>
+MAXMARGIN_INLINE void score_features(const Entries& x, const double* W, Size stride, double* z) {
   constexpr Size kMost = 6;  // vectors: as many sums as stay in registers
-  const Size stride = padded(n_classes);
   Size left = stride / kClassLanes;
   for (; left > kMost; left -= kMost, W += kMost * kClassLanes, z += kMost * kClassLanes)
-    score_lanes<kMost>(rows, i, W, stride, z);
+    score_lanes<kMost>(x, W, stride, z);
   switch (left) {
     case 1:
-      return score_lanes<1>(rows, i, W, stride, z);
+      return score_lanes<1>(x, W, stride, z);
     case 2:
-      return score_lanes<2>(rows, i, W, stride, z);
+      return score_lanes<2>(x, W, stride, z);
     case 3:
-      return score_lanes<3>(rows, i, W, stride, z);
+      return score_lanes<3>(x, W, stride, z);
     case 4:
-      return score_lanes<4>(rows, i, W, stride, z);
+      return score_lanes<4>(x, W, stride, z);
     case 5:
-      return score_lanes<5>(rows, i, W, stride, z);
+      return score_lanes<5>(x, W, stride, z);
     default:
-      return score_lanes<6>(rows, i, W, stride, z);
+      return score_lanes<6>(x, W, stride, z);
   }
 }
 
-// w_j += amount_j x_i for every class j; amounts are padded with 0, `busy` is room for a list.
-template <class T>
-MAXMARGIN_INLINE void add_to_classes(const DenseRows<T>& rows, Size i, const double* amounts,
-                                     Size n_classes, int*, double* W) {
-  for (Size j = 0; j < n_classes; ++j)
-    if (amounts[j] != 0.0) rows.add_scaled(i, amounts[j], W + j * rows.n_features);
+// z_j = <w_j, x_i> for every class j; z has room for `padded(n_classes)`.
+template <class Rows>
+MAXMARGIN_INLINE void scores(const Rows& rows, Size i, const double* W, Size n_classes, double* z) {
+  if (by_feature(rows)) return score_features(rows.entries(i), W, padded(n_classes), z);
+  if constexpr (!Rows::kSparse) {
+    const auto* x = rows.row(i);
+    const Size d = rows.n_features;
+    Size j = 0;
+    for (; j + 4 <= n_classes; j += 4) score_classes<4>(x, d, W + j * d, z + j);
+    for (; j + 2 <= n_classes; j += 2) score_classes<2>(x, d, W + j * d, z + j);
+    if (j < n_classes) score_classes<1>(x, d, W + j * d, z + j);
+  }
+}
+
+template <int vectors, class Entries>
+MAXMARGIN_INLINE void add_lanes(const Entries& x, const double* amounts, const int* busy,
+                                Size stride, double* W) {
+  ClassLanes amount[vectors];
+  for (int v = 0; v < vectors; ++v) amount[v] = lanes_at(amounts + busy[v]);
+  for (Size k = 0; k < x.count; ++k) {
+    const double value = x.value(k);
+    double* w = W + x.column(k) * stride;
+    for (int v = 0; v < vectors; ++v)
+      *reinterpret_cast<ClassLanes*>(w + busy[v]) += value * amount[v];
+  }
 }
 
 // Vectors of classes without a change are left alone: most steps move two or three classes.
-template <class T, class Index>
-MAXMARGIN_INLINE void add_to_classes(const CsrRows<T, Index>& rows, Size i, const double* amounts,
-                                     Size n_classes, int* busy, double* W) {
-  const Size stride = padded(n_classes);
+template <class Entries>
+MAXMARGIN_INLINE void add_to_features(const Entries& x, const double* amounts, Size stride,
+                                      int* busy, double* W) {
   Size count = 0;
   for (Size j = 0; j < stride; j += kClassLanes) {
     busy[count] = static_cast<int>(j);
     count += (amounts[j] != 0.0) | (amounts[j + 1] != 0.0) | (amounts[j + 2] != 0.0) |
              (amounts[j + 3] != 0.0);
   }
-  for (Size k = rows.offsets[i]; k < rows.offsets[i + 1]; ++k) {
-    const double value = static_cast<double>(rows.values[k]);
-    double* w = W + rows.columns[k] * stride;
-    for (Size c = 0; c < count; ++c) {
-      ClassLanes* lanes = reinterpret_cast<ClassLanes*>(w + busy[c]);
-      *lanes += value * lanes_at(amounts + busy[c]);
-    }
+  for (; count > 3; count -= 3, busy += 3) add_lanes<3>(x, amounts, busy, stride, W);
+  switch (count) {
+    case 1:
+      return add_lanes<1>(x, amounts, busy, stride, W);
+    case 2:
+      return add_lanes<2>(x, amounts, busy, stride, W);
+    case 3:
+      return add_lanes<3>(x, amounts, busy, stride, W);
+    default:
+      return;
   }
 }
 
-// Calls for the weights that row i is about to meet.
-template <class T>
-MAXMARGIN_INLINE void prefetch_weights(const DenseRows<T>&, Size, const double*, Size) {}
+// w_j += amount_j x_i for every class j; amounts are padded with 0, `busy` is room for a list.
+template <class Rows>
+MAXMARGIN_INLINE void add_to_classes(const Rows& rows, Size i, const double* amounts,
+                                     Size n_classes, int* busy, double* W) {
+  if (by_feature(rows))
+    return add_to_features(rows.entries(i), amounts, padded(n_classes), busy, W);
+  for (Size j = 0; j < n_classes; ++j)
+    if (amounts[j] != 0.0) rows.add_scaled(i, amounts[j], W + j * rows.n_features);
+}
 
-template <class T, class Index>
-MAXMARGIN_INLINE void prefetch_weights(const CsrRows<T, Index>& rows, Size i, const double* W,
-                                       Size n_classes) {
+// Calls for the weights that row i is about to meet, where they are too many for the caches.
+template <class Rows>
+MAXMARGIN_INLINE void prefetch_weights(const Rows& rows, Size i, const double* W, Size n_classes) {
   constexpr Size kLine = 64 / sizeof(double), kMost = 4 * kLine;  // then the hardware follows
-  const Size stride = padded(n_classes), end = std::min(stride, kMost);
-  for (Size k = rows.offsets[i]; k < rows.offsets[i + 1]; ++k) {
-    const double* w = W + rows.columns[k] * stride;
-    for (Size j = 0; j < end; j += kLine) MAXMARGIN_PREFETCH(w + j);
+  constexpr Size kNear = 1 << 15;                                 // weights
+  if constexpr (Rows::kSparse) {
+    const Size stride = padded(n_classes), end = std::min(stride, kMost);
+    if (rows.n_features * stride <= kNear) return;
+    const auto x = rows.entries(i);
+    for (Size k = 0; k < x.count; ++k) {
+      const double* w = W + x.column(k) * stride;
+      for (Size j = 0; j < end; j += kLine) MAXMARGIN_PREFETCH(w + j);
+    }
   }
 }
 

@@ -50,15 +50,51 @@ struct ClassScratch {
   std::vector<int> busy;
 };
 
+struct ClassMove {
+  double violation, bracket, gain;
+};
+
+// The step of one sample, if its variables violate their conditions. `pull` comes in without
+// `offset`; `moved` becomes the change of beta. With kStride known at compile time all of it stays
+// in registers.
+template <Size kStride>
+MAXMARGIN_CLONES ClassMove move_in_simplex(double cost, double square, const double* offset,
+                                           Size any_stride, double* pull, double* alpha,
+                                           double* moved) {
+  const Size stride = kStride > 0 ? kStride : any_stride;
+  const auto [top, violation] = look_at(alpha, offset, stride, cost, pull);
+  if (violation <= 0.0 || cost == 0.0) return {violation, 0.0, 0.0};
+  const auto [bracket, gain] = project(alpha, pull, top, stride, cost, square, moved);
+  return {violation, bracket, gain};
+}
+
+inline auto mover(Size stride) {
+  constexpr Size L = kClassLanes;
+  switch (stride / L) {
+    case 1:
+      return &move_in_simplex<L>;
+    case 2:
+      return &move_in_simplex<2 * L>;
+    case 3:
+      return &move_in_simplex<3 * L>;
+    case 4:
+      return &move_in_simplex<4 * L>;
+    case 5:
+      return &move_in_simplex<5 * L>;
+    default:
+      return &move_in_simplex<0>;
+  }
+}
+
 template <class Rows>
 MAXMARGIN_CLONES void crammer_singer(const Rows& rows, const ClassProblem& problem,
                                      const ClassState& state, ClassScratch& scratch, Sweep& sweep,
                                      Random& random, Size max_epochs, double relative_target,
                                      const Deadline& deadline) {
-  constexpr double kNone = std::numeric_limits<double>::infinity();
   constexpr Size kAhead = 2;
   constexpr Size kClockMask = 63;
   const Size K = problem.n_classes, stride = padded(K);
+  const auto move_sample = mover(stride);
   double *offset = scratch.offset.data(), *pull = scratch.pull.data();
   double* moved = scratch.moved.data();
   int* busy = scratch.busy.data();
@@ -88,22 +124,20 @@ MAXMARGIN_CLONES void crammer_singer(const Rows& rows, const ClassProblem& probl
       if (k + 1 < sweep.n_active) prefetch_weights(rows, order[k + 1], state.W, K);
       const Size i = order[k];
       const double cost = problem.cost[i];
-      double* alpha = state.alpha + i * stride;
+      const double square = std::max(problem.squared_norms[i] + feature_square, 1e-200);
       scores(rows, i, state.W, K, pull);
       pull[problem.y[i]] -= 1.0;
-      const auto [top, violation] = look_at(alpha, offset, stride, cost, pull);
-      if (violation < -sweep.threshold || cost == 0.0) {
+      const ClassMove move =
+          move_sample(cost, square, offset, stride, pull, state.alpha + i * stride, moved);
+      if (move.violation < -sweep.threshold || cost == 0.0) {
         std::swap(order[k], order[--sweep.n_active]);
         continue;
       }
       sweep.cursor = k + 1;
-      if (violation <= 0.0) continue;
-      sweep.violation += violation;
-
-      const double square = std::max(problem.squared_norms[i] + feature_square, 1e-200);
-      const auto [bracket, gain] = project(alpha, pull, top, stride, cost, square, moved);
-      sweep.gap += bracket;
-      sweep.dual += gain;
+      if (move.violation <= 0.0) continue;
+      sweep.violation += move.violation;
+      sweep.gap += move.bracket;
+      sweep.dual += move.gain;
       if (state.feature != 0.0) {
         for (Size j = 0; j < K; ++j) state.w_bias[j] += moved[j] * state.feature;
         refresh();
@@ -111,8 +145,8 @@ MAXMARGIN_CLONES void crammer_singer(const Rows& rows, const ClassProblem& probl
       add_to_classes(rows, i, moved, K, busy, state.W);
     }
     sweep.cursor = -1;
-    sweep.threshold =
-        sweep.violation > 0.0 ? sweep.violation / static_cast<double>(sweep.n_active) : kNone;
+    sweep.threshold = sweep.violation > 0.0 ? sweep.violation / static_cast<double>(sweep.n_active)
+                                            : std::numeric_limits<double>::infinity();
     if (state.free) {
       for (Size j = 0; j < K; ++j) {
         state.anchor[j] += state.feature * state.w_bias[j];

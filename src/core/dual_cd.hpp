@@ -28,6 +28,7 @@ struct Sweep {
   double violation;  // worst seen in this epoch
   double gap;        // sum of the Fenchel-Young gaps met in this epoch: about the duality gap
   double last_gap;   // the same of the last whole epoch
+  double left;       // what that epoch will have left of it, as the one before did
   double dual;       // value of the dual objective, kept up to date
   double last_dual;  // the same at the end of the last whole epoch
   Size epochs;       // whole epochs done
@@ -93,11 +94,14 @@ MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double
     sweep.threshold =
         sweep.violation > 0.0 ? kShrink * sweep.violation : std::numeric_limits<double>::infinity();
     if (free) bias.anchor += bias.feature * w_bias;
+    // Gaps met before a step are about those that the last epoch left.
+    sweep.left =
+        sweep.gap * (sweep.last_gap > 0.0 ? std::min(1.0, sweep.gap / sweep.last_gap) : 1.0);
     sweep.last_gap = sweep.gap;
     sweep.last_dual = sweep.dual;
     ++sweep.epochs;
     ++epoch;
-    if (sweep.gap <= relative_target * sweep.dual) return;
+    if (sweep.left <= relative_target * sweep.dual) return;
   }
 }
 

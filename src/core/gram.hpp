@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "bias.hpp"
@@ -11,21 +12,54 @@
 
 namespace maxmargin {
 
+// A square matrix in Fortran order whose columns begin at cache lines, so that no quad of rows
+// straddles two. Only its upper triangle is meant.
+class GramMatrix {
+ public:
+  bool empty() const { return values_.empty(); }
+  int dim() const { return dim_; }
+  int stride() const { return stride_; }
+
+  void resize(int dim) {
+    dim_ = dim;
+    stride_ = (dim + kLine - 1) / kLine * kLine;
+    values_.assign(static_cast<std::size_t>(stride_) * dim + kLine, 0.0);
+  }
+  void clear() { std::fill(values_.begin(), values_.end(), 0.0); }
+
+  double* data() { return values_.data() + skipped(); }
+  const double* column(int j) const {
+    return values_.data() + skipped() + static_cast<Size>(j) * stride_;
+  }
+
+ private:
+  static constexpr int kLine = 8;  // values
+
+  Size skipped() const {
+    const auto past = reinterpret_cast<std::uintptr_t>(values_.data()) / sizeof(double) % kLine;
+    return static_cast<Size>((kLine - past) % kLine);
+  }
+
+  int dim_ = 0, stride_ = 0;
+  std::vector<double> values_;
+};
+
 // Collects rows of dense storage that are mostly 0, and adds weight * x x' of each to the upper
 // triangle of `gram` (Fortran order). Such zeros come in runs, so a row is kept as quads of
 // neighbouring columns of which one at least is not 0. The matrix is gone through by blocks of
 // columns that stay in the cache while all rows of the batch are added to them.
 class QuadBatch {
  public:
-  QuadBatch(int dim, double* gram)
-      : dim_(dim),
-        gram_(gram),
-        block_(std::max(4, kCacheBytes / static_cast<int>(sizeof(double)) / dim)) {}
+  explicit QuadBatch(GramMatrix& gram)
+      : dim_(gram.dim()),
+        stride_(gram.stride()),
+        gram_(gram.data()),
+        block_(std::max(4, kCacheBytes / static_cast<int>(sizeof(double)) / stride_)) {}
 
   // Takes the row, if that is cheaper than SYRK; x has dim values and zeros up to a multiple of 4.
   MAXMARGIN_INLINE bool take(const double* x, double weight) {
     constexpr double kQuadCost = 6.0;  // of one product with a quad, against one inside SYRK
-    Row row{weight, heads_.size(), 0, columns_.size()};
+    const Row row{weight, heads_.size(), columns_.size()};
     for (int head = 0; head < dim_; head += 4) {
       if (x[head] == 0.0 && x[head + 1] == 0.0 && x[head + 2] == 0.0 && x[head + 3] == 0.0)
         continue;
@@ -34,6 +68,7 @@ class QuadBatch {
       for (int k = head; k < std::min(head + 4, dim_); ++k) {
         if (x[k] == 0.0) continue;
         columns_.push_back(k);
+        reaches_.push_back(heads_.size() - row.quads);
         values_.push_back(x[k]);
       }
     }
@@ -43,10 +78,10 @@ class QuadBatch {
       heads_.resize(row.quads);
       quads_.resize(4 * row.quads);
       columns_.resize(row.columns);
+      reaches_.resize(row.columns);
       values_.resize(row.columns);
       return false;
     }
-    row.quads_end = heads_.size();
     rows_.push_back(row);
     if (rows_.size() == kRows) flush();
     return true;
@@ -59,32 +94,30 @@ class QuadBatch {
       for (std::size_t r = 0; r < rows_.size(); ++r) {
         const std::size_t end = r + 1 < rows_.size() ? rows_[r + 1].columns : columns_.size();
         for (; cursor[r] < end && columns_[cursor[r]] < from + block_; ++cursor[r])
-          add_column(rows_[r], columns_[cursor[r]], rows_[r].weight * values_[cursor[r]]);
+          add_column(rows_[r], cursor[r]);
       }
     }
     rows_.clear();
     heads_.clear();
     quads_.clear();
     columns_.clear();
+    reaches_.clear();
     values_.clear();
   }
 
  private:
   struct Row {
     double weight;
-    std::size_t quads, quads_end, columns;  // where its own begin and end
+    std::size_t quads, columns;  // where its own begin
   };
 
-  // The quad on the diagonal reaches below it, where nobody reads; the last one stops at the end.
-  MAXMARGIN_INLINE void add_column(const Row& row, int column, double scale) {
-    double* __restrict out = gram_ + static_cast<Size>(column) * dim_;
+  // The quad on the diagonal reaches below it, where nobody reads.
+  MAXMARGIN_INLINE void add_column(const Row& row, std::size_t place) {
+    double* __restrict out = gram_ + static_cast<Size>(columns_[place]) * stride_;
     const int* __restrict head = heads_.data() + row.quads;
     const double* __restrict quad = quads_.data() + 4 * row.quads;
-    const std::size_t count = row.quads_end - row.quads;
-    const std::size_t whole = head[count - 1] + 4 <= dim_ ? count : count - 1;
-    std::size_t reached = 0;
-    while (reached < whole && head[reached] <= column) ++reached;
-    for (std::size_t q = 0; q < reached; ++q) {
+    const double scale = row.weight * values_[place];
+    for (std::size_t q = 0; q < reaches_[place]; ++q) {
       double* __restrict at = out + head[q];
       const double* __restrict x = quad + 4 * q;
       const double a = at[0] + scale * x[0], b = at[1] + scale * x[1];
@@ -94,20 +127,18 @@ class QuadBatch {
       at[2] = c;
       at[3] = d;
     }
-    if (whole < count && head[whole] <= column)
-      for (int k = 0; head[whole] + k < dim_; ++k)
-        out[head[whole] + k] += scale * quad[4 * whole + k];
   }
 
   static constexpr std::size_t kRows = 64;
   static constexpr int kCacheBytes = 1 << 17;
-  int dim_;
+  int dim_, stride_;
   double* gram_;
   int block_;
   std::vector<Row> rows_;
-  std::vector<int> heads_;     // first columns of the quads, row after row
-  std::vector<double> quads_;  // four values for each
-  std::vector<int> columns_;   // of the values that are not 0
+  std::vector<int> heads_;            // first columns of the quads, row after row
+  std::vector<double> quads_;         // four values for each
+  std::vector<int> columns_;          // of the values that are not 0
+  std::vector<std::size_t> reaches_;  // the row's quads up to the diagonal of that column
   std::vector<double> values_;
 };
 
@@ -117,17 +148,18 @@ class QuadBatch {
 template <class Rows>
 class GramSum {
  public:
-  GramSum(const Rows& rows, Bias bias, Dsyrk dsyrk, double sign, double* gram)
+  GramSum(const Rows& rows, Bias bias, Dsyrk dsyrk, double sign, GramMatrix& gram)
       : rows_(rows),
         bias_(bias),
         dsyrk_(dsyrk),
         sign_(sign),
-        gram_(gram),
-        dim_(static_cast<int>(rows.n_features) + 1),
+        gram_(gram.data()),
+        dim_(gram.dim()),
+        stride_(gram.stride()),
         columns_(std::clamp(kBlock / dim_, 256, 1024)),
         column_(dim_ + 1),
         value_(dim_ + 4),
-        quads_(dim_, gram) {}
+        quads_(gram) {}
 
   MAXMARGIN_INLINE void add(Size i, double weight) {
     if constexpr (Rows::kSparse) {
@@ -148,7 +180,7 @@ class GramSum {
   void flush() {
     const double one = 1.0;
     if (filled_ > 0)
-      dsyrk_("U", "N", &dim_, &filled_, &sign_, block_.data(), &dim_, &one, gram_, &dim_);
+      dsyrk_("U", "N", &dim_, &filled_, &sign_, block_.data(), &dim_, &one, gram_, &stride_);
     filled_ = 0;
   }
 
@@ -166,7 +198,7 @@ class GramSum {
     const int* __restrict column = column_.data();
     const double* __restrict value = value_.data();
     for (int j = 0; j <= count; ++j) {
-      double* __restrict out = gram_ + static_cast<Size>(column[j]) * dim_;
+      double* __restrict out = gram_ + static_cast<Size>(column[j]) * stride_;
       const double scaled = weight * value[j];
       int k = 0;
       for (; k + 4 <= j + 1; k += 4) {  // columns are distinct: four sums at a time
@@ -199,7 +231,7 @@ class GramSum {
   Dsyrk dsyrk_;
   double sign_;
   double* gram_;
-  int dim_;
+  int dim_, stride_;
   int columns_;
   int filled_ = 0;
   std::vector<int> column_;    // of one row, while it is scattered

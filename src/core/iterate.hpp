@@ -10,11 +10,23 @@
 
 namespace maxmargin {
 
+// f(x_i) of the weights scale v and the intercept b. Rows of several classes (rival_rows.hpp) have
+// their intercepts in v, and a margin.
+template <class Rows>
+MAXMARGIN_INLINE double value_at(const Rows& rows, Size i, const double* v, double scale,
+                                 double b) {
+  if constexpr (requires { rows.margin(i, v, scale); })
+    return rows.margin(i, v, scale);
+  else
+    return scale * rows.dot(i, v) + b;
+}
+
 // Caller-owned arrays. A penalised intercept is a weight like the others; b shrinks to its anchor.
 struct Iterate {
   double* v;
   double* u;
   Size n_features;
+  Size n_biases;  // the last features that are those of intercepts, if they are not in b
   double scale = 1.0;
   double mass = 0.0;
   double total = 0.0;  // sum of the shares
@@ -24,7 +36,7 @@ struct Iterate {
 
   template <class Rows>
   MAXMARGIN_INLINE double predict(const Rows& rows, Size i) const {
-    return scale * rows.dot(i, v) + b;
+    return value_at(rows, i, v, scale, b);
   }
 
   // Counts the present point in the average, with the given share.
@@ -37,6 +49,13 @@ struct Iterate {
   void forget_average() {
     std::fill(u, u + n_features, 0.0);
     mass = total = b_sum = 0.0;
+  }
+
+  // v_j <- factor v_j, with the past as it was.
+  MAXMARGIN_INLINE void stretch(Size j, double factor) {
+    const double change = (factor - 1.0) * v[j];
+    v[j] += change;
+    u[j] += mass * change;
   }
 
   // (w, b) <- keep (w, b) + (1 - keep) (0, anchor).

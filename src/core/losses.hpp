@@ -51,25 +51,26 @@ struct Term {
   }
 };
 
+MAXMARGIN_INLINE Term term_of(const Loss& loss, double label, double cost) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double reach = cost > 0.0 ? cost * loss.growth : 0.0;
+  const double down = label > 0.0 ? loss.other_side : kInfinity;
+  const double up = label < 0.0 ? loss.other_side : kInfinity;
+  return Term{
+      .target = loss.target_scale * label,
+      .lower = -(reach < down ? reach : down),
+      .upper = reach < up ? reach : up,
+      .curvature = cost > 0.0 ? loss.curving / cost : 0.0,
+      .epsilon = loss.epsilon,
+  };
+}
+
 struct Terms {
   const double* y;
   const double* cost;
   Loss loss;
 
-  MAXMARGIN_INLINE Term operator[](Size i) const {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    const double c = cost[i], label = y[i];
-    const double reach = c > 0.0 ? c * loss.growth : 0.0;
-    const double down = label > 0.0 ? loss.other_side : kInfinity;
-    const double up = label < 0.0 ? loss.other_side : kInfinity;
-    return Term{
-        .target = loss.target_scale * label,
-        .lower = -(reach < down ? reach : down),
-        .upper = reach < up ? reach : up,
-        .curvature = c > 0.0 ? loss.curving / c : 0.0,
-        .epsilon = loss.epsilon,
-    };
-  }
+  MAXMARGIN_INLINE Term operator[](Size i) const { return term_of(loss, y[i], cost[i]); }
 };
 
 }  // namespace maxmargin

@@ -4,134 +4,18 @@
 // -gradient, and the step length is found exactly. With softness 0 (squared losses) this is the
 // finite Newton method of Keerthi and DeCoste (JMLR 2005); with softness it is the inner problem of
 // an augmented Lagrangian method (Rockafellar 1976; Li, Sun and Toh, SIAM J. Optim. 2018).
+//
+// The Hessian may be that of a sample of the rows instead (Byrd, Chin, Neveitt and Nocedal, SIAM J.
+// Optim. 2011); the gradient and the gap are always those of all rows of the level.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "bias.hpp"
 #include "clock.hpp"
-#include "gram.hpp"
-#include "proximal.hpp"
+#include "newton_rows.hpp"
 
 namespace maxmargin {
-
-// Sums over the rows at the point z.
-struct NewtonSums {
-  double fenchel_young = 0.0;  // sum of cost * loss(z) + z beta - conjugate(beta): part of the gap
-  double primal_loss = 0.0;
-  Size n_sloped = 0;
-  Size n_leaving = 0;  // no longer sloped, but still in the Gram matrix
-};
-
-// Per row: is it in a sloped piece now, and does the Gram matrix hold it?
-enum PieceFlag : std::uint8_t { kSloped = 1, kInGram = 2 };
-
-// Some of the rows, or all. Labels, costs and whatever is kept per row go by position here.
-struct Subset {
-  const std::int32_t* rows;  // null: all
-  Size count;
-
-  MAXMARGIN_INLINE Size operator[](Size k) const { return rows ? rows[k] : k; }
-};
-
-struct RowState {
-  std::vector<double> z, dz, beta, centre;
-  std::vector<std::uint8_t> flags;
-
-  explicit RowState(Size count) : z(count), dz(count), beta(count), centre(count), flags(count) {}
-};
-
-enum class Move {
-  kStay,  // z as it is
-  kTo,    // z = X direction + bias
-  kBy,    // dz = X direction, z += dz
-};
-
-// Moves z, then beta to its maximisers, and `combination` = sum of beta_k x_k along with it: one
-// pass over the rows, whose chunk is still in the cache when its turn comes again. Without a move
-// only the rows whose beta changes are read.
-template <class Rows>
-MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, Subset subset, const Proximal prox,
-                                        Bias bias, Move move, const double* direction,
-                                        RowState& state, double* combination) {
-  constexpr Size kChunk = 256;  // its formulas run as vectors
-  constexpr Size kBytes = 1 << 17;
-  const Size chunk =
-      Rows::kSparse
-          ? kChunk
-          : std::clamp<Size>(kBytes / Size(sizeof(double)) / std::max<Size>(1, rows.n_features), 8,
-                             kChunk);
-  double next[kChunk], weight[kChunk];
-  NewtonSums sums;
-  for (Size from = 0; from < subset.count; from += chunk) {
-    const Size count = std::min(chunk, subset.count - from);
-    double* __restrict z = state.z.data() + from, * __restrict dz = state.dz.data() + from;
-    if (move == Move::kTo) {
-      const double offset = bias.feature * direction[rows.n_features] + bias.anchor;
-      for (Size j = 0; j < count; ++j) z[j] = rows.dot(subset[from + j], direction) + offset;
-    } else if (move == Move::kBy) {
-      const double offset = bias.feature * direction[rows.n_features];
-      for (Size j = 0; j < count; ++j) {
-        dz[j] = rows.dot(subset[from + j], direction) + offset;
-        z[j] += dz[j];
-      }
-    }
-    double losses = 0.0, gaps = 0.0;
-#pragma omp simd reduction(+ : losses, gaps)
-    for (Size j = 0; j < count; ++j) {
-      const Size k = from + j;
-      const Term term = prox.terms[k];
-      const Slope at = slope(term, prox.soften(k), prox.centre[k], z[j]);
-      const double value = term.value(z[j]);
-      next[j] = at.beta;
-      weight[j] = at.weight;
-      losses += value;
-      gaps += value + z[j] * at.beta - term.conjugate(at.beta);
-    }
-    sums.primal_loss += losses;
-    sums.fenchel_young += gaps;
-    for (Size j = 0; j < count; ++j) {
-      const Size k = from + j;
-      const double change = next[j] - state.beta[k];
-      if (change != 0.0) {
-        state.beta[k] = next[j];
-        rows.add_scaled(subset[k], change, combination);
-        combination[rows.n_features] += change * bias.feature;
-      }
-      const bool held = (state.flags[k] & kInGram) != 0, sloped = weight[j] > 0.0;
-      state.flags[k] = static_cast<std::uint8_t>((held ? kInGram : 0) | (sloped ? kSloped : 0));
-      sums.n_sloped += sloped;
-      sums.n_leaving += held && !sloped;
-    }
-  }
-  return sums;
-}
-
-// out[k] = <w, (x_i, bias.feature)> for the rows i = subset[k], begin <= k < end.
-template <class Rows>
-MAXMARGIN_CLONES void newton_predict(const Rows& rows, Subset subset, Bias bias, const double* w,
-                                     Size begin, Size end, double* out) {
-  const double offset = bias.feature * w[rows.n_features];
-  for (Size k = begin; k < end; ++k) out[k] = rows.dot(subset[k], w) + offset;
-}
-
-// gram = sum over the sloped rows of cost_k x_k x_k', by the rows that entered or left since. All
-// weights are cost_k times one number that changes with the softness, so this sum does not.
-template <class Rows>
-MAXMARGIN_CLONES void newton_gram(const Rows& rows, Subset subset, const double* cost, Bias bias,
-                                  Size begin, Size end, Dsyrk dsyrk, std::uint8_t* flags,
-                                  double* gram) {
-  GramSum<Rows> entering(rows, bias, dsyrk, 1.0, gram), leaving(rows, bias, dsyrk, -1.0, gram);
-  for (Size k = begin; k < end; ++k) {
-    const bool held = (flags[k] & kInGram) != 0, sloped = (flags[k] & kSloped) != 0;
-    if (held == sloped) continue;
-    (sloped ? entering : leaving).add(subset[k], cost[k]);
-    flags[k] = sloped ? kSloped | kInGram : 0;
-  }
-  entering.finish();
-  leaving.finish();
-}
 
 inline double inner(const std::vector<double>& a, const std::vector<double>& b) {
   double total = 0.0;
@@ -168,7 +52,7 @@ class NewtonLevel {
         bias_(bias),
         free_(free),
         blas_(blas),
-        state_(subset.count),
+        state_(subset.count, terms.loss.bounded),
         combination_(w.size()),
         trusting_(!terms.loss.bounded),
         per_poll_(std::max<Size>(1, kValuesPerPoll * std::max<Size>(1, rows.n_samples) /
@@ -182,13 +66,24 @@ class NewtonLevel {
   double gap() const { return imbalance + softening; }
   double b() const { return bias_.anchor + bias_.feature * w.back(); }
   const NewtonSums& sums() const { return sums_; }
+  bool ahead() const { return ahead_; }
+
+  // Takes the curvature from a sample, which must outlive this, if that had rows enough to tell it:
+  // no Gram matrix of all rows is needed then, as long as the steps do well.
+  void borrow(NewtonLevel& sample) {
+    constexpr Size kRowsPerFeature = 100;
+    if (!terms_.loss.bounded &&
+        sample.sums_.n_sloped >= kRowsPerFeature * static_cast<Size>(w.size()))
+      sample_ = &sample;
+  }
 
   // Predicts z, and puts beta and its sums there.
   void evaluate() { pass(Move::kTo, w); }
 
   // The centre at the middle of the box: right to first order for the rows at the kink, whoever
-  // they are. Regression has to know z first, to tell the side.
+  // they are. Regression has to know z first, to tell the side. Squared losses need no centre.
   void centre_in_box(Poll& poll) {
+    if (!terms_.loss.bounded) return;
     if (!terms_.loss.one_sided) predict(w, state_.z, poll);
     for (Size k = 0; k < subset_.count; ++k) {
       const double side =
@@ -197,9 +92,122 @@ class NewtonLevel {
     }
   }
 
-  // One Newton step of exact length. If it is halted, nothing has moved.
+  // One step of exact length. If it is halted, nothing has moved.
   void step(Poll& poll) {
-    const std::vector<double> direction = newton_direction(poll);
+    const std::vector<double> direction = next_direction(poll);
+    previous_ = imbalance;
+    advance(direction, poll);
+    if (imbalance > kWorthwhile * previous_) sample_ = nullptr;
+  }
+
+  // One outer step: the dual point becomes the centre, b the anchor.
+  void recentre(double shrink) {
+    constexpr Size kFew = 10'000;
+    if (terms_.loss.bounded) state_.centre = state_.beta;
+    softness *= shrink;
+    if (free_) {
+      bias_.anchor = b();
+      w.back() = 0.0;
+    }
+    // Where it costs little or the end is near, rounding errors that have added up are wiped out.
+    const bool afresh = subset_.count <= kFew || gap() <= 1e-5 * primal;
+    pass(afresh ? Move::kTo : Move::kStay, w);
+  }
+
+  // Solves a sample roughly, down to the softness at which its sampling error is felt: `floor`.
+  void rough_solve(double tol, double shrink, double floor, Size max_steps, Poll& poll) {
+    constexpr double kSampled = 2e-3;  // of the gap at the start: below it the sample's error rules
+    const double sampled = terms_.loss.bounded ? 0.0 : kSampled * imbalance;
+    for (const Size end = n_steps + max_steps; n_steps < end; ++n_steps) {
+      if (imbalance <= std::max(kRough * primal, sampled)) {
+        if (!terms_.loss.bounded || softening <= 0.5 * tol * primal) return;
+        if (softness * shrink <= floor) {
+          softness *= shrink;
+          return;
+        }
+        recentre(shrink);
+      }
+      step(poll);
+    }
+  }
+
+  // Solves until the estimate of the gap promises `tol`; called again, goes on from there. Where
+  // the next step will do, by what the last one did, only w makes it (`ahead`): a squared loss
+  // tells beta from w, so that the proof's own pass over the rows can serve as the step's.
+  void solve(double tol, double shrink, Size max_steps, Poll& poll) {
+    if (ahead_) {
+      evaluate();
+      previous_ = 0.0;  // it did not do
+    }
+    for (const Size end = n_steps + max_steps; n_steps < end; ++n_steps) {
+      const bool promising = gap() <= tol * (primal - gap());
+      if (promising && !promised_) {
+        promised_ = true;
+        return;
+      }
+      // A sample's curvature does better on the first step than on the later ones.
+      const double target = (sample_ ? 0.1 : 1.0) * tol * (primal - gap());
+      if (!promising && !free_ && !terms_.loss.bounded && gap() * gap() <= previous_ * target) {
+        w = shifted(std::move(w), 1.0, next_direction(poll));
+        ahead_ = true;
+        ++n_steps;
+        return;
+      }
+      const bool settled = imbalance <= 0.3 * softening;  // the softening is what is left
+      if (settled || promising) recentre(shrink);
+      step(poll);
+      promised_ = false;
+    }
+  }
+
+  // The Hessian's upper triangle at the point; for the tests.
+  std::vector<double> hessian(Poll& poll) {
+    refresh_gram(poll);
+    return assembled();
+  }
+
+ private:
+  static constexpr double kPrecision = 0.3;  // of the line search
+  static constexpr double kRough = 0.3;
+  static constexpr double kWorthwhile = 0.1;  // of the gap may be left by a step, or it is too slow
+  static constexpr Size kValuesPerPoll = Size(1) << 22;
+
+  Proximal prox() const {
+    const bool soft = terms_.loss.bounded;  // else the centre does not matter
+    return {terms_, soft ? state_.centre.data() : state_.beta.data(), soft ? softness : 0.0};
+  }
+
+  // -d beta / d z of a sloped row, in units of its cost.
+  double stiffness() const { return terms_.loss.bounded ? 1.0 / softness : 2.0; }
+
+  void pass(Move move, const std::vector<double>& direction, const std::vector<double>& point) {
+    sums_ = newton_pass(rows_, subset_, prox(), bias_, move, direction.data(), state_,
+                        combination_.data());
+    gradient_ = shifted(point, -1.0, combination_);
+    imbalance = 0.5 * inner(gradient_, gradient_);
+    softening = sums_.fenchel_young;
+    const double penalised = inner(point, point) - (free_ ? point.back() * point.back() : 0.0);
+    primal = 0.5 * penalised + sums_.primal_loss;
+    ahead_ = false;
+  }
+  void pass(Move move, const std::vector<double>& point) { pass(move, point, point); }
+
+  template <class Part>
+  void in_parts(Size per_part, Poll& poll, Part part) {
+    for (Size begin = 0; begin < subset_.count; begin += per_part) {
+      poll();
+      part(begin, std::min(begin + per_part, subset_.count));
+    }
+  }
+
+  void predict(const std::vector<double>& direction, std::vector<double>& out, Poll& poll) {
+    in_parts(per_poll_, poll, [&](Size begin, Size end) {
+      newton_predict(rows_, subset_, bias_, direction.data(), begin, end, out.data());
+    });
+  }
+
+  // Moves along the direction to where the derivative vanishes.
+  void advance(const std::vector<double>& direction, Poll& poll) {
     const double slope_at_0 = inner(gradient_, direction);
     if (trusting_) {  // the whole step at once saves a pass where it is right
       pass(Move::kBy, direction, shifted(w, 1.0, direction));
@@ -220,99 +228,21 @@ class NewtonLevel {
     pass(Move::kStay, w);
   }
 
-  // One outer step: the dual point becomes the centre, b the anchor.
-  void recentre(double shrink) {
-    constexpr Size kFew = 10'000;
-    state_.centre = state_.beta;
-    softness *= shrink;
-    if (free_) {
-      bias_.anchor = b();
-      w.back() = 0.0;
-    }
-    // Where it costs little or the end is near, rounding errors that have added up are wiped out.
-    const bool afresh = subset_.count <= kFew || gap() <= 1e-5 * primal;
-    pass(afresh ? Move::kTo : Move::kStay, w);
-  }
-
-  // Solves a sample roughly, down to the softness at which its sampling error is felt: `floor`.
-  void rough_solve(double tol, double shrink, double floor, Size max_steps, Poll& poll) {
-    for (const Size end = n_steps + max_steps; n_steps < end; ++n_steps) {
-      if (imbalance <= kRough * primal) {
-        if (!terms_.loss.bounded || softening <= 0.5 * tol * primal) return;
-        if (softness * shrink <= floor) {
-          softness *= shrink;
-          return;
-        }
-        recentre(shrink);
-      }
-      step(poll);
-    }
-  }
-
-  // Solves until the estimate of the gap promises `tol`; called again, goes on from there.
-  void solve(double tol, double shrink, Size max_steps, Poll& poll) {
-    for (const Size end = n_steps + max_steps; n_steps < end; ++n_steps) {
-      const bool promising = gap() <= tol * (primal - gap());
-      if (promising && !promised_) {
-        promised_ = true;
-        return;
-      }
-      const bool settled = imbalance <= 0.3 * softening;  // the softening is what is left
-      if (settled || promising) recentre(shrink);
-      step(poll);
-      promised_ = false;
-    }
-  }
-
-  // The Hessian's upper triangle at the point; for the tests.
-  std::vector<double> hessian(Poll& poll) {
-    refresh_gram(poll);
-    return assembled();
-  }
-
- private:
-  static constexpr double kPrecision = 0.3;  // of the line search
-  static constexpr double kRough = 0.3;
-  static constexpr Size kValuesPerPoll = Size(1) << 22;
-
-  Proximal prox() const {
-    return {terms_, state_.centre.data(), terms_.loss.bounded ? softness : 0.0};
-  }
-
-  // -d beta / d z of a sloped row, in units of its cost.
-  double stiffness() const { return terms_.loss.bounded ? 1.0 / softness : 2.0; }
-
-  void pass(Move move, const std::vector<double>& direction, const std::vector<double>& point) {
-    sums_ = newton_pass(rows_, subset_, prox(), bias_, move, direction.data(), state_,
-                        combination_.data());
-    gradient_ = shifted(point, -1.0, combination_);
-    imbalance = 0.5 * inner(gradient_, gradient_);
-    softening = sums_.fenchel_young;
-    const double penalised = inner(point, point) - (free_ ? point.back() * point.back() : 0.0);
-    primal = 0.5 * penalised + sums_.primal_loss;
-  }
-  void pass(Move move, const std::vector<double>& point) { pass(move, point, point); }
-
-  template <class Part>
-  void in_parts(Size per_part, Poll& poll, Part part) {
-    for (Size begin = 0; begin < subset_.count; begin += per_part) {
-      poll();
-      part(begin, std::min(begin + per_part, subset_.count));
-    }
-  }
-
-  void predict(const std::vector<double>& direction, std::vector<double>& out, Poll& poll) {
-    in_parts(per_poll_, poll, [&](Size begin, Size end) {
-      newton_predict(rows_, subset_, bias_, direction.data(), begin, end, out.data());
-    });
-  }
-
   // -hessian^-1 gradient, by Cholesky; damped where rounding has spoilt the matrix.
-  std::vector<double> newton_direction(Poll& poll) {
+  std::vector<double> next_direction(Poll& poll) {
+    std::vector<double> direction = shifted(std::vector<double>(w.size()), -1.0, gradient_);
+    if (sample_) {
+      sample_->follow(state_.flags);
+      factor_ = sample_->hessian(poll);
+      if (factorised()) {
+        solve_with_factor(direction);
+        return direction;
+      }
+      sample_ = nullptr;
+    }
     refresh_gram(poll);
     factor_ = assembled();
     if (factorised()) {
-      std::vector<double> direction = shifted(std::vector<double>(w.size()), -1.0, gradient_);
       solve_with_factor(direction);
       return direction;
     }
@@ -322,26 +252,41 @@ class NewtonLevel {
   }
 
   void refresh_gram(Poll& poll) {
-    if (gram_.empty()) gram_.resize(w.size() * w.size());
+    if (gram_.empty()) gram_.resize(static_cast<int>(w.size()));
     if (sums_.n_leaving > sums_.n_sloped) forget_gram();  // fewer rows to add anew
     constexpr Size kFlopsPerPoll = Size(1) << 29;
     const Size dim = static_cast<Size>(w.size());
     in_parts(std::max<Size>(1, kFlopsPerPoll / (dim * dim)), poll, [&](Size begin, Size end) {
       newton_gram(rows_, subset_, terms_.cost, bias_, begin, end, blas_.dsyrk, state_.flags.data(),
-                  gram_.data());
+                  gram_);
     });
   }
 
+  // Puts the rows where they are in the level of all rows.
+  void follow(const std::vector<std::uint8_t>& flags) {
+    sums_.n_sloped = sums_.n_leaving = 0;
+    for (Size k = 0; k < subset_.count; ++k) {
+      const std::uint8_t held = state_.flags[k] & kInGram, sloped = flags[subset_[k]] & kSloped;
+      state_.flags[k] = held | sloped;
+      sums_.n_sloped += sloped != 0;
+      sums_.n_leaving += held && !sloped;
+    }
+  }
+
   void forget_gram() {
-    std::fill(gram_.begin(), gram_.end(), 0.0);
+    gram_.clear();
     for (auto& flag : state_.flags) flag &= kSloped;
   }
 
   // I + stiffness * gram.
   std::vector<double> assembled() const {
-    std::vector<double> hessian = gram_;
-    for (double& value : hessian) value *= stiffness();
-    for (std::size_t j = 0; j < w.size(); ++j) hessian[j * (w.size() + 1)] += 1.0;
+    const std::size_t dim = w.size();
+    std::vector<double> hessian(dim * dim);
+    for (std::size_t j = 0; j < dim; ++j) {
+      const double* column = gram_.column(static_cast<int>(j));
+      for (std::size_t i = 0; i <= j; ++i) hessian[j * dim + i] = stiffness() * column[i];
+      hessian[j * (dim + 1)] += 1.0;
+    }
     return hessian;
   }
 
@@ -385,11 +330,14 @@ class NewtonLevel {
   RowState state_;
   std::vector<double> combination_, gradient_;
   NewtonSums sums_;
-  std::vector<double> gram_;    // upper triangle, of the rows flagged as held, by cost
-  std::vector<double> factor_;  // of Cholesky
-  bool trusting_;               // the last step had length 1
-  bool promised_ = false;       // the caller has seen that the gap looks small enough
-  const Size per_poll_;         // rows
+  GramMatrix gram_;                // upper triangle, of the rows flagged as held, by cost
+  std::vector<double> factor_;     // of Cholesky
+  bool trusting_;                  // the last step had length 1
+  bool promised_ = false;          // the caller has seen that the gap looks small enough
+  bool ahead_ = false;             // w has moved on, z and beta have not
+  NewtonLevel* sample_ = nullptr;  // whose curvature serves
+  double previous_ = 0.0;          // the imbalance before the last step
+  const Size per_poll_;            // rows
 };
 
 }  // namespace maxmargin

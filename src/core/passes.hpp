@@ -1,6 +1,8 @@
 // Plain passes over the samples: f = Xw + b, w = X'beta, |x_i|^2.
 #pragma once
 
+#include <cstdint>
+
 #include "rows.hpp"
 
 namespace maxmargin {
@@ -16,14 +18,62 @@ MAXMARGIN_CLONES void predict(const Rows& rows, const double* w, double b, Size 
 template <class Rows>
 MAXMARGIN_CLONES void combine(const Rows& rows, const double* beta, Size begin, Size end,
                               double* w) {
+  RowSum sum(rows, w);
   for (Size i = begin; i < end; ++i) {
-    if (beta[i] != 0.0) rows.add_scaled(i, beta[i], w);
+    if (beta[i] != 0.0) sum.add(i, beta[i]);
   }
+  sum.finish();
 }
 
 template <class Rows>
 MAXMARGIN_CLONES void squared_norms(const Rows& rows, Size begin, Size end, double* out) {
   for (Size i = begin; i < end; ++i) out[i] = rows.squared_norm(i);
+}
+
+// counts[i] = how many values of row i are not 0.
+template <class T>
+MAXMARGIN_CLONES void count_values(const DenseRows<T>& rows, Size begin, Size end,
+                                   std::int32_t* counts) {
+  for (Size i = begin; i < end; ++i) {
+    const T* x = rows.row(i);
+    std::int32_t count = 0;
+#pragma omp simd reduction(+ : count)
+    for (Size j = 0; j < rows.n_features; ++j) count += x[j] != T(0);
+    counts[i] = count;
+  }
+}
+
+// The columns and values that are not 0 of begin <= i < end, row i from offsets[i] on. Both arrays
+// have n_features entries beyond the last: what is written is kept only if it is not 0. Whether the
+// offsets were right.
+template <class T>
+MAXMARGIN_CLONES bool compress(const DenseRows<T>& rows, Size begin, Size end,
+                               const std::int32_t* offsets, T* values, std::int32_t* columns) {
+  for (Size i = begin; i < end; ++i) {
+    const T* x = rows.row(i);
+    Size at = offsets[i], j = 0;
+    const auto take = [&] {
+      values[at] = x[j];
+      columns[at] = static_cast<std::int32_t>(j);
+      at += x[j++] != T(0);
+    };
+    while (j < rows.n_features) {
+      constexpr Size kPiece = 8;  // zeros come in runs
+      if (j + kPiece > rows.n_features) {
+        take();
+        continue;
+      }
+      int found = 0;
+      for (Size k = 0; k < kPiece; ++k) found |= x[j + k] != T(0);
+      if (found == 0) {
+        j += kPiece;
+      } else {
+        for (Size k = 0; k < kPiece; ++k) take();
+      }
+    }
+    if (at != offsets[i + 1] || at > offsets[end]) return false;
+  }
+  return true;
 }
 
 // Whether every index lies in [0, bound).

@@ -30,6 +30,7 @@ struct Pegasos {
   double square = 0.0;  // |v|^2, kept if there is a projection
 
   bool projects() const { return radius < std::numeric_limits<double>::infinity(); }
+  const double* weights() const { return iterate.v; }
   Size steps() const { return iterate.steps; }
   Size step_work() const { return 0; }
 
@@ -78,11 +79,16 @@ struct Pegasos {
   MAXMARGIN_INLINE void project() {
     const double bias_weight =
         bias_in_ball && bias.feature > 0.0 ? (iterate.b - bias.anchor) / bias.feature : 0.0;
-    const double norm =
-        std::sqrt(iterate.scale * iterate.scale * square + bias_weight * bias_weight);
+    const Size inside = iterate.n_features - (bias_in_ball ? 0 : iterate.n_biases);
+    double outside = 0.0;
+    for (Size j = inside; j < iterate.n_features; ++j) outside += iterate.v[j] * iterate.v[j];
+    const double norm = std::sqrt(iterate.scale * iterate.scale * std::max(0.0, square - outside) +
+                                  bias_weight * bias_weight);
     if (norm <= radius) return;
-    const double b = iterate.b;
-    shrink(radius / norm);
+    const double b = iterate.b, longer = norm / radius;
+    for (Size j = inside; j < iterate.n_features; ++j) iterate.stretch(j, longer);
+    square += outside * (longer * longer - 1.0);
+    shrink(1.0 / longer);
     if (!bias_in_ball) iterate.b = b;
   }
 };

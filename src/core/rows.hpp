@@ -14,6 +14,27 @@ namespace maxmargin {
 
 using Size = std::ptrdiff_t;
 
+// The values of one row with their columns, stored zeros and all.
+template <class T>
+struct DenseEntries {
+  const T* values;
+  Size count;
+  MAXMARGIN_INLINE Size column(Size k) const { return k; }
+  MAXMARGIN_INLINE double value(Size k) const { return static_cast<double>(values[k]); }
+};
+
+template <class T, class Index>
+struct CsrEntries {
+  const T* values;
+  const Index* columns;
+  Size count;
+  MAXMARGIN_INLINE Size column(Size k) const { return columns[k]; }
+  MAXMARGIN_INLINE double value(Size k) const { return static_cast<double>(values[k]); }
+};
+
+// Most rows that a pass reads twice in a row: the formulas between the two run as vectors.
+constexpr Size kMaxChunk = 256;
+
 template <class T>
 struct DenseRows {
   static constexpr bool kSparse = false;
@@ -23,6 +44,8 @@ struct DenseRows {
 
   MAXMARGIN_INLINE const T* row(Size i) const { return values + i * n_features; }
 
+  MAXMARGIN_INLINE DenseEntries<T> entries(Size i) const { return {row(i), n_features}; }
+
   MAXMARGIN_INLINE double dot(Size i, const double* w) const {
     constexpr int kLanes = 16;
     const T* x = row(i);
@@ -30,8 +53,11 @@ struct DenseRows {
     Size j = 0;
     for (; j + kLanes <= n_features; j += kLanes)
       for (int k = 0; k < kLanes; ++k) sums[k] += static_cast<double>(x[j + k]) * w[j + k];
-    double total = 0.0;
-    for (int k = 0; k < kLanes; ++k) total += sums[k];
+    for (; j + 4 <= n_features; j += 4)
+      for (int k = 0; k < 4; ++k) sums[k] += static_cast<double>(x[j + k]) * w[j + k];
+    for (int k = 0; k < 8; ++k) sums[k] += sums[k + 8];  // halves, so that vectors are added
+    for (int k = 0; k < 4; ++k) sums[k] += sums[k + 4];
+    double total = (sums[0] + sums[2]) + (sums[1] + sums[3]);
     for (; j < n_features; ++j) total += static_cast<double>(x[j]) * w[j];
     return total;
   }
@@ -40,6 +66,17 @@ struct DenseRows {
     const T* x = row(i);
 #pragma omp simd
     for (Size j = 0; j < n_features; ++j) w[j] += scale * static_cast<double>(x[j]);
+  }
+
+  // Four rows at once: w is read and written once.
+  MAXMARGIN_INLINE void add_four(const Size* i, const double* scale, double* w) const {
+    const T *a = row(i[0]), *b = row(i[1]), *c = row(i[2]), *d = row(i[3]);
+    const double p = scale[0], q = scale[1], r = scale[2], s = scale[3];
+#pragma omp simd
+    for (Size j = 0; j < n_features; ++j) {
+      w[j] += (p * static_cast<double>(a[j]) + q * static_cast<double>(b[j])) +
+              (r * static_cast<double>(c[j]) + s * static_cast<double>(d[j]));
+    }
   }
 
   MAXMARGIN_INLINE double squared_norm(Size i) const {
@@ -75,6 +112,13 @@ struct DenseRows {
   MAXMARGIN_INLINE void prefetch_offset(Size) const {}
 
   Size work(Size begin, Size end) const { return (end - begin) * n_features; }
+
+  // Rows that stay in the first cache until they are read again.
+  Size chunk() const {
+    constexpr Size kBytes = 3 << 13;
+    const Size bytes = static_cast<Size>(sizeof(T)) * (n_features < 1 ? 1 : n_features);
+    return kBytes / bytes < 8 ? 8 : kBytes / bytes < kMaxChunk ? kBytes / bytes : kMaxChunk;
+  }
 };
 
 template <class T, class Index>
@@ -85,6 +129,10 @@ struct CsrRows {
   const Index* offsets;
   Size n_samples;
   Size n_features;
+
+  MAXMARGIN_INLINE CsrEntries<T, Index> entries(Size i) const {
+    return {values + offsets[i], columns + offsets[i], offsets[i + 1] - offsets[i]};
+  }
 
   MAXMARGIN_INLINE double dot(Size i, const double* w) const {
     const Size end = offsets[i + 1];
@@ -136,6 +184,39 @@ struct CsrRows {
   MAXMARGIN_INLINE void prefetch_offset(Size i) const { MAXMARGIN_PREFETCH(offsets + i); }
 
   Size work(Size begin, Size end) const { return offsets[end] - offsets[begin]; }
+
+  Size chunk() const { return kMaxChunk; }
+};
+
+// w += sum of scale_i x_i. Dense rows wait until they are four.
+template <class Rows>
+class RowSum {
+ public:
+  MAXMARGIN_INLINE RowSum(const Rows& rows, double* w) : rows_(rows), w_(w) {}
+
+  MAXMARGIN_INLINE void add(Size i, double scale) {
+    if constexpr (Rows::kSparse) {
+      rows_.add_scaled(i, scale, w_);
+    } else {
+      row_[waiting_] = i;
+      scale_[waiting_] = scale;
+      if (++waiting_ < 4) return;
+      rows_.add_four(row_, scale_, w_);
+      waiting_ = 0;
+    }
+  }
+
+  MAXMARGIN_INLINE void finish() {
+    for (int k = 0; k < waiting_; ++k) rows_.add_scaled(row_[k], scale_[k], w_);
+    waiting_ = 0;
+  }
+
+ private:
+  const Rows& rows_;
+  double* w_;
+  Size row_[4] = {};
+  double scale_[4] = {};
+  int waiting_ = 0;
 };
 
 using AnyRows =

@@ -37,6 +37,7 @@ struct PlainSgd {
   Iterate& iterate;
   SgdProblem problem;
 
+  const double* weights() const { return iterate.v; }
   Size steps() const { return iterate.steps; }
   Size step_work() const { return 0; }
   void begin_epoch() {}
@@ -78,6 +79,7 @@ struct DenseSgd {
   Size done = 0;
   Size averaged = 0;
 
+  const double* weights() const { return w; }
   Size steps() const { return done; }
   Size step_work() const { return size / 64; }  // 64 weights count as much as a short row
   void begin_epoch() {}
@@ -85,7 +87,7 @@ struct DenseSgd {
 
   template <class Rows>
   MAXMARGIN_INLINE double predict(const Rows& rows, Size i) const {
-    return rows.dot(i, w) + problem.bias.anchor + problem.bias.feature * w[size - 1];
+    return value_at(rows, i, w, 1.0, problem.bias.anchor + problem.bias.feature * w[size - 1]);
   }
 
   template <class Rows>

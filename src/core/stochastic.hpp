@@ -1,14 +1,15 @@
 // What the stochastic solvers share: the epochs, the subgradient and the dual point.
 //
 // A solver is a Method: predict(rows, i), step(rows, batch, g, size), begin_epoch(),
-// forget_average(), steps() and step_work(), what a step costs beside its rows, in rows. It moves
-// by g_i = descent(i), minus a subgradient of C_i loss(f(x_i)) in f.
+// forget_average(), weights(), steps() and step_work(), what a step costs beside its rows, in rows.
+// It moves by g_i = descent(i), minus a subgradient of C_i loss(f(x_i)) in f.
 //
 // Rows that are dear one by one (kernel_pegasos.hpp) have look_ahead(...), and are told which of
 // the next draws would move the point as it stands.
 //
 // The dual point: at the optimum w = sum_i g_i x_i for some choice of subgradients, so beta_i is
 // the mean of g_i over the visits to row i. It lies in the box of losses.hpp because each g_i does.
+// With K classes it has an entry for each, from the g_i that faced that class (rival_rows.hpp).
 // The visits count from the last restart, at 1, 2, 4, 8, ... epochs: the recent half, free of the
 // first steps, whose size has nothing to do with the solution.
 #pragma once
@@ -29,8 +30,9 @@ MAXMARGIN_INLINE double descent(const Terms& terms, Size i, double z) {
 
 // Caller-owned; n_samples is 0 where the rows are not kept (a stream), and so no dual point.
 struct Window {
-  double* tally;  // for each row: sum of g_i, number of visits
+  double* tally;  // for each row: sums of g_i, number of visits
   Size n_samples;
+  Size n_sums;              // 1, or one for each class
   Size horizon;             // the step after which the window starts afresh
   Size mistakes = 0;        // non-zero g_i, of the whole run
   Size epoch_mistakes = 0;  // of the present epoch
@@ -38,18 +40,37 @@ struct Window {
   MAXMARGIN_INLINE bool restarts_at(Size step) {
     if (step <= horizon) return false;
     horizon *= 2;
-    std::fill(tally, tally + 2 * n_samples, 0.0);
+    std::fill(tally, tally + (n_sums + 1) * n_samples, 0.0);
     return true;
   }
 
-  MAXMARGIN_INLINE void visit(Size i, double g) {
+  MAXMARGIN_INLINE void visit(Size i, Size sum, double g) {
     epoch_mistakes += g != 0.0;
     mistakes += g != 0.0;
     if (n_samples == 0) return;
-    tally[2 * i] += g;
-    tally[2 * i + 1] += 1.0;
+    double* row = tally + (n_sums + 1) * i;
+    row[sum] += g;
+    row[n_sums] += 1.0;
   }
 };
+
+// What a visit costs, in rows of one f.
+template <class Rows>
+Size visit_work(const Rows& rows) {
+  if constexpr (requires { rows.n_classes; })
+    return rows.n_classes;
+  else
+    return 1;
+}
+
+// Which of its sums a row adds to.
+template <class Rows>
+MAXMARGIN_INLINE Size sum_of(const Rows& rows, Size i) {
+  if constexpr (requires { rows.rival(i); })
+    return rows.rival(i);
+  else
+    return 0;
+}
 
 struct Budget {
   Size max_epochs;
@@ -82,15 +103,19 @@ MAXMARGIN_CLONES void descend(const Rows& rows, const Terms& terms, Method& meth
     for (Size k = begin; k < end; ++k) {
       if (k + 2 * kAhead < sampler.n_samples) rows.prefetch_offset(sampler.order[k + 2 * kAhead]);
       if (k + kAhead < sampler.n_samples) rows.prefetch(sampler.order[k + kAhead]);
+      if constexpr (requires { rows.prefetch_weights(k, method.weights()); }) {
+        if (k + 1 < sampler.n_samples)
+          rows.prefetch_weights(sampler.order[k + 1], method.weights());
+      }
       const Size i = sampler.order[k];
       g[k - begin] = descent(terms, i, method.predict(rows, i));
-      window.visit(i, g[k - begin]);
+      window.visit(i, sum_of(rows, i), g[k - begin]);
     }
     method.step(rows, sampler.order + begin, g, end - begin);
 
     sampler.advance();
     if (sampler.cursor == 0 && budget.until_clean && window.epoch_mistakes == 0) return;
-    since_clock += end - begin + method.step_work();
+    since_clock += (end - begin) * visit_work(rows) + method.step_work();
     if (since_clock >= kWorkPerClock) {
       if (budget.deadline.passed()) return;
       since_clock = 0;

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+import maxmargin._core as _core
 from maxmargin.joint import JointExpansion, JointObjective
 from maxmargin.objective import Intercept, Objective
 from maxmargin.validation import Array
@@ -301,6 +302,32 @@ def certify_pair(
         objective.judge.tally(problem.rows, w, b, z, beta, begin, end, dual_w)
         for begin, end in problem.blocks()
     ]
+    return _summed(objective, w, b, beta, dual_w, parts)
+
+
+def certify_point(objective: Objective, w: Array, b: float) -> tuple[Certificate, Array]:
+    """Judge (w, b) under a squared loss by the β that belongs to it, in one pass; return both.
+
+    β_i = −C_i ℓ'(z_i) is feasible unless it would have to be balanced for a free intercept.
+    """
+    problem = objective.problem
+    beta, dual_w = np.empty(problem.n_samples), np.zeros(problem.n_features)
+    parts = [
+        objective.judge.tally_answer(problem.rows, w, b, beta, begin, end, dual_w)
+        for begin, end in problem.blocks()
+    ]
+    return _summed(objective, w, b, beta, dual_w, parts), beta
+
+
+def _summed(
+    objective: Objective,
+    w: Array,
+    b: float,
+    beta: Array,
+    dual_w: Array,
+    parts: list[_core.Tally],
+) -> Certificate:
+    """Return the certificate from what the blocks of rows add to it; w_β = Σ β_i x_i."""
     dual_b = objective.intercept_of(beta)
     dual = sum(part.conjugates for part in parts) - objective.regularizer(dual_w, dual_b)
     gap = sum(part.brackets for part in parts) + objective.regularizer(w - dual_w, b - dual_b)

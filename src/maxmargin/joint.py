@@ -10,7 +10,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 import maxmargin._core as _core
 from maxmargin.kernels import Kernel, Linear
@@ -39,6 +38,7 @@ class JointObjective:
 
     loss: ClassVar[Loss] = HINGE
     hopeless: ClassVar[float] = math.inf  # an optimum always exists
+    unit: ClassVar[float] = 1.0  # the scale of f
 
     problem: Problem
     n_classes: int
@@ -78,19 +78,26 @@ class JointObjective:
         """A value of the objective that counts as zero; see `Objective.negligible`."""
         longest = float(self.diagonal.max())
         needed = 0.25 / longest if longest > 0.0 else np.inf
-        return 1e-11 * min(float(self.problem.cost.sum()), needed)
+        return 1e-11 * min(self.at_zero, needed)
+
+    @property
+    def at_zero(self) -> float:
+        """P(0, 0)."""
+        return float(self.problem.cost.sum())
+
+    @cached_property
+    def terms(self) -> _core.Terms:
+        """The loss as a hinge of z_y − max z_j, j ≠ y, with the label +1 (core/rival_rows.hpp)."""
+        cost = self.problem.cost
+        return _core.Terms(np.ones_like(cost), cost, 1.0, 0.0, True, True)
 
     def lay_out(self, coef: Array) -> Array:
         """Return the weights of shape (K, d) as the core reads them."""
-        if not sparse.issparse(self.problem.X):
-            return np.ascontiguousarray(coef)
-        W = np.zeros((self.problem.n_features, _core.padded(self.n_classes)))
-        W[:, : self.n_classes] = coef.T
-        return W
+        return lay_out(coef, by_feature=_core.by_feature(self.problem.rows))
 
     def coef(self, W: Array) -> Array:
         """Return a copy of the core's weights, of shape (K, d)."""
-        return (W[:, : self.n_classes].T if sparse.issparse(self.problem.X) else W).copy(order="C")
+        return coef_of(W, self.n_classes, by_feature=_core.by_feature(self.problem.rows))
 
     def zero(self) -> Array:
         """Return the weights 0, laid out."""
@@ -126,6 +133,15 @@ class JointObjective:
         """D(β), for a feasible β."""
         coef = np.stack([self.problem.combine(column) for column in beta.T.copy()])
         return float(beta[self.own].sum()) - self.regularizer(coef, self.intercept_of(beta))
+
+    def best_constant(self) -> Array:
+        """Return the b that minimises P(0, b): a class with more than half of the cost leads by 1.
+
+        If b_m is the largest and leads by δ, the loss is at least (1 − p)(1 + δ) + p max(0, 1 − δ)
+        for the share p of class m, so the best δ is 0 or 1.
+        """
+        shares = np.bincount(self.labels, self.problem.cost, self.n_classes)
+        return np.asarray(shares > 0.5 * shares.sum(), dtype=np.float64)
 
     def pulls(self, Z: Array) -> Array:
         """1[j ≠ y_i] + f_j(x_i) − f_y(x_i): the loss is the largest of a row."""
@@ -221,6 +237,21 @@ class JointExpansion(JointObjective):
         kinks = float(cost.sum(where=first - second <= reach))
         sums = float(np.abs(bias * rate.sum(axis=0)).sum())
         return sums + 4.0 * spread * float(np.linalg.norm(rate)) + reach * kinks
+
+
+def lay_out(coef: Array, *, by_feature: bool) -> Array:
+    """Return weights of shape (K, d) as the core reads them, for dense or for CSR rows."""
+    if not by_feature:
+        return np.ascontiguousarray(coef)
+    K, d = coef.shape
+    W = np.zeros((d, _core.padded(K)))
+    W[:, :K] = coef.T
+    return W
+
+
+def coef_of(W: Array, n_classes: int, *, by_feature: bool) -> Array:
+    """Return a copy of the core's weights, of shape (K, d)."""
+    return (W[:, :n_classes].T if by_feature else W).copy(order="C")
 
 
 def balance(

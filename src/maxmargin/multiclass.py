@@ -48,8 +48,8 @@ def binary_targets(y: NDArray[Any], cost: Array) -> tuple[NDArray[Any], list[Arr
 
 def check_several_classes(y: NDArray[Any], cost: Array) -> None:
     """Refuse labels that leave nothing to tell apart."""
-    weighted = np.unique(y if cost.all() else y[cost > 0.0])
-    if len(weighted) < 2:
+    weighted = y if cost.all() else y[cost > 0.0]
+    if (weighted == weighted[0]).all():
         raise ValueError(
             f"y has one class, {weighted.tolist()[0]!r}, among the samples of positive weight; a"
             " classifier needs samples of at least two classes."
@@ -71,6 +71,11 @@ def class_pairs(n_classes: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     classes = np.arange(n_classes)
     first, second = np.nonzero(classes[:, np.newaxis] < classes)
     return first, second
+
+
+def class_numbers(classes: NDArray[Any], y: NDArray[Any]) -> Array:
+    """Return the place of each label among the classes."""
+    return np.searchsorted(classes, y).astype(np.float64)
 
 
 def collapsed(coef: Array, b: Array) -> tuple[Array, Array]:

@@ -110,10 +110,15 @@ class Objective:
         y, cost = self.problem.y, self.problem.cost
         if self.mass is not None and self.loss.one_sided:
             return 1e-11 * 0.5 * self.mass * float((cost * self.diagonal).max())
-        at_zero = float(self.loss.value(y, cost, 0.0 * y).sum())
         longest = float(self.diagonal.max())
         needed = 0.5 * float(np.abs(y).max()) ** 2 / longest if longest > 0.0 else np.inf
-        return 1e-11 * min(at_zero, needed)
+        return 1e-11 * min(self.at_zero, needed)
+
+    @property
+    def at_zero(self) -> float:
+        """P(0, 0)."""
+        y, cost = self.problem.y, self.problem.cost
+        return self.loss.value_at_zero(y, cost)
 
     @cached_property
     def hopeless(self) -> float:

@@ -20,6 +20,9 @@ Matrix: TypeAlias = Any
 
 MAX_ROWS = 2**31 - 1
 
+#: Share of non-zeros below which CSR rows are faster than dense ones.
+SPARSE = 0.25
+
 
 def check_one_label(estimator: object, y: Any) -> None:
     """Refuse several labels a sample, and say what takes them."""
@@ -53,6 +56,12 @@ def view_rows(X: Matrix) -> tuple[Matrix, _core.Rows]:
         X.check_format(full_check=True)
         X.sum_duplicates()
         return X, _core.Rows(X.data, X.indices, X.indptr, X.shape[1])
+
+
+def mostly_zero(X: Array) -> bool:
+    """Whether few of the values of a dense X are not 0, by some of the rows."""
+    some = X[:: max(1, X.shape[0] // 256)]
+    return bool(np.count_nonzero(some) < SPARSE * some.size)
 
 
 def check_positive(name: str, value: object, *, advice: str) -> float:

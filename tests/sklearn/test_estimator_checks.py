@@ -51,7 +51,11 @@ WEIGHTS = {
 # Pegasos promises no tolerance on the checks' unscaled data, and says so in a warning.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
-    [PegasosClassifier(max_iter=100), PegasosClassifier(kernel="rbf", max_iter=10)],
+    [
+        PegasosClassifier(max_iter=100),
+        PegasosClassifier(kernel="rbf", max_iter=10),
+        PegasosClassifier(0.01, multi_class="crammer_singer", max_iter=100),
+    ],
     expected_failed_checks=lambda _: WEIGHTS,
 )
 def test_scikit_learn_check_of_a_stream(estimator, check):

@@ -8,11 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from made import DTYPES, INTERCEPTS, STORAGES, as_float32, objective_of, store, weights_for
+from made import (
+    DTYPES,
+    INTERCEPTS,
+    STORAGES,
+    classes,
+    joint,
+    objective_of,
+    store,
+    weights_for,
+)
 from made import solve as solve_binary
-from maxmargin import Intercept, Problem, Status, _core
+from maxmargin import Intercept, Status, _core
 from maxmargin.certificate import certify_joint
-from maxmargin.joint import JointObjective, balance
+from maxmargin.joint import balance
 from maxmargin.losses import HINGE
 from maxmargin.solvers import CrammerSinger, JointMonitor, Start, Stopping
 from reference import crammer_singer as textbook
@@ -22,21 +31,6 @@ from sklearn import svm
 ALL_INTERCEPTS = pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
 FOREVER = 1e9
 SEEDS = st.integers(0, 2**32 - 1)
-
-
-def classes(n=60, d=4, n_classes=5, seed=0):
-    """Overlapping classes off the origin, a third of the values zero, each class present."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(n_classes, size=n)
-    y[:n_classes] = np.arange(n_classes)
-    X = rng.normal(size=(n, d)) + rng.normal(size=(n_classes, d))[y] + 0.5
-    X[rng.random((n, d)) < 1 / 3] = 0.0
-    return as_float32(X), y
-
-
-def joint(X, y, n_classes, intercept=Intercept.NONE, *, C=1.0, weights=None, scaling=1.0):
-    cost = np.full(len(y), C) if weights is None else C * np.asarray(weights, dtype=np.float64)
-    return JointObjective(Problem(X, y.astype(np.float64), cost), n_classes, intercept, scaling)
 
 
 def solve(objective, tol=1e-8, max_iter=20_000, seed=0, max_time=None):

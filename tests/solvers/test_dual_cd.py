@@ -152,7 +152,7 @@ def test_the_epoch_stops_at_its_target():
     core = Core(make(HINGE), 0)
     core.run(10_000, target=1e-3)
     assert core.sweep.epochs < 10_000
-    assert core.sweep.last_gap <= 1e-3 * core.sweep.dual
+    assert core.sweep.left <= 1e-3 * core.sweep.dual
 
 
 def test_samples_of_cost_zero_stay_at_zero():

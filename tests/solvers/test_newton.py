@@ -5,7 +5,7 @@ import pytest
 
 from made import DTYPES, INTERCEPTS, LOSSES, REGULARIZED, STORAGES, objective_of, store, weights_for
 from made import solve as solve_by
-from maxmargin import Intercept, Problem, _core
+from maxmargin import Intercept, Problem, _core, certify
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.solvers import Monitor, Newton, Start, Stopping, newton
 from reference.newton import Proximal
@@ -205,10 +205,91 @@ def test_a_sample_has_the_outlying_rows_and_stands_for_all():
     X = rng.normal(size=(20_000, 3))
     X[:5] *= 1000.0
     objective = objective_of(HINGE, X=X, y=np.sign(rng.normal(size=20_000)))
-    subset, cost = newton._sample(objective, 2500, rng)
-    assert set(range(5)) <= set(subset.tolist())
+    (small, _), (subset, cost) = newton._samples(objective, [300, 2500], seed=0)
+    assert set(range(5)) <= set(small.tolist()) <= set(subset.tolist())
     assert 2000 > len(subset) > 1000  # the outlying rows take up most of their half
     assert cost.sum() == pytest.approx(objective.problem.cost.sum(), rel=0.1)
+
+
+def sampled_level(objective, size):
+    """Of all rows, with the curvature of about `size` of them; and what the sample is."""
+    problem = objective.problem
+    (sample,) = newton._samples(objective, [size], seed=0)
+    subset, cost = sample
+    bias = _core.Bias(FEATURE, ANCHOR)
+    terms = objective.terms_of(problem.y[subset], cost)
+    some = _core.NewtonLevel(problem.rows, terms, subset, bias, False, newton._BLAS)
+    whole = _core.NewtonLevel(problem.rows, objective.terms, None, bias, False, newton._BLAS)
+    some.start(np.zeros(problem.n_features + 1), 1.0, None, go_on)
+    whole.borrow(some)
+    return whole, sample, (some, terms)
+
+
+@pytest.mark.parametrize("size", [3000, 400], ids=["enough rows", "too few"])
+def test_a_sample_lends_its_curvature_if_it_has_rows_enough(size):
+    """The Hessian is of the sample's rows where they are now, the gradient of all."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 4))
+    y = np.sign(X[:, 0] + rng.normal(size=6000))
+    objective = objective_of(SQUARED_HINGE, X=X, y=y)
+    twin = Proximal(objective, FEATURE, ANCHOR, np.zeros(6000), 0.0)
+    whole, (subset, cost), _alive = sampled_level(objective, size)
+    w = 0.2 * some_weights()
+    whole.start(w, 1.0, np.zeros(6000), go_on)
+    whole.step(go_on)
+    rows = subset[twin.beta(twin.z(w))[1][subset]]
+    weight = 2.0 * cost[np.isin(subset, rows)]
+    lent = np.eye(5) + twin.X[rows].T @ (twin.X[rows] * weight[:, None])
+    hessian = lent if size == 3000 else twin.hessian(w)
+    direction = -np.linalg.solve(hessian, twin.gradient(w))
+    moved = whole.w - w
+    length = (moved @ direction) / (direction @ direction)
+    np.testing.assert_allclose(moved, length * direction, rtol=1e-7, atol=1e-9)
+
+
+def test_levels_of_different_rows_lend_nothing():
+    one, other = (make(SQUARED_HINGE, X)[1].level for X in (None, np.zeros((60, 4), np.float32)))
+    with pytest.raises(ValueError, match="different rows"):
+        one.borrow(other)
+
+
+def awkward(kind, n=12_000):
+    """Rows for which the curvature of a sample says little of all."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(n, 5))
+    weights = np.ones(n)
+    if kind == "duplicates":
+        X = X[rng.integers(20, size=n)]
+    elif kind == "constant column":
+        X[:, 1] = 7.0
+    elif kind == "unscaled":
+        X *= 10.0 ** np.arange(-4.0, 6.0, 2.0)
+    elif kind == "rare column":
+        X[:, 2] = 0.0
+        X[:3, 2] = [5.0, -80.0, 300.0]
+    elif kind == "weights":
+        weights = np.where(rng.random(n) < 0.9, 0.0, rng.exponential(size=n))
+    elif kind == "outlier":
+        X[17] *= 1e5
+    return X, np.where(X[:, 0] + rng.normal(size=n) > 0.0, 1.0, -1.0), weights
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "squared_epsilon_insensitive"])
+@pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
+@pytest.mark.parametrize(
+    "kind", ["duplicates", "constant column", "unscaled", "rare column", "weights", "outlier"]
+)
+def test_borrowed_curvature_leads_to_the_same_optimum(kind, intercept, loss):
+    X, y, weights = awkward(kind)
+    objective = objective_of(LOSSES[loss], intercept, X=X, y=y, weights=weights)
+    for tol in (1e-3, 1e-8):
+        sampled = solve_by(objective, "newton", tol=tol)
+        assert sampled.certificate.relative_gap <= tol
+        judged = certify(objective, sampled.w, sampled.b, sampled.beta)
+        assert judged.primal == pytest.approx(sampled.certificate.primal, rel=1e-9)
+        assert judged.gap <= 1.01 * sampled.certificate.gap + 1e-9 * judged.primal
+    whole = Newton(growth=10**6).solve(objective, Monitor(objective, Stopping(1e-8)), Start())
+    assert sampled.certificate.primal == pytest.approx(whole.certificate.primal, rel=2e-8)
 
 
 def test_a_level_asks_now_and_then_whether_to_go_on():

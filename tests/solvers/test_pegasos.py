@@ -387,6 +387,17 @@ def test_a_stream_goes_on_from_a_memory_map(tmp_path):
     np.testing.assert_array_equal(stream.point()[0], mapped.point()[0])
 
 
+def test_a_stream_goes_on_to_penalise_the_intercept():
+    """A row of zeros that asks for nothing: every weight is scaled by 1 − 1/t."""
+    stream = PegasosStream(
+        2, 1.0, Pegasos(averaging="none"), intercept=Intercept.PENALIZED, intercept_scaling=2.0
+    )
+    stream.resume(np.ones(2), 4.0, 9)
+    stream.step(np.zeros((1, 2)), np.ones(1))
+    np.testing.assert_allclose(stream.point()[0], 0.9)
+    assert stream.point()[1] == pytest.approx(3.6)
+
+
 @pytest.mark.parametrize("batch_size", [0, -1, 2.5, True, "8", None])
 def test_a_bad_batch_size_is_named(batch_size):
     with pytest.raises(ValueError, match="batch_size must be a whole number of at least 1, got "):

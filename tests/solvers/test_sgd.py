@@ -50,7 +50,7 @@ class Core:
         problem = objective.problem
         self.rows = problem.rows if X is None else Problem(X, problem.y, problem.cost).rows
         self.descent = self.settings._descent(objective, seed)
-        self.method = self.settings._method(objective, schedule)
+        self.method = self.settings._method(self.descent, schedule)
 
     def run(self, epochs, seconds=1e9):
         _core.descend(

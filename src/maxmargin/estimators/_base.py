@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,15 @@ from maxmargin.certificate import Certificate, Status, total
 from maxmargin.estimators._progress import Progress
 from maxmargin.joint import JointObjective
 from maxmargin.losses import Loss
-from maxmargin.multiclass import collapsed, in_threads, n_threads
+from maxmargin.multiclass import class_numbers, collapsed, in_threads, n_threads
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Record, Solution
 from maxmargin.solvers import (
+    JOINT_SOLVERS,
     SOLVERS,
     CrammerSinger,
+    DualCD,
     JointMonitor,
     Monitor,
     Solver,
@@ -35,6 +38,7 @@ from maxmargin.solvers import (
     choose,
     interruptible,
 )
+from maxmargin.solvers.one_vs_rest import GROUP, MOST, begin_together
 from maxmargin.validation import (
     Array,
     Matrix,
@@ -176,6 +180,10 @@ class LinearModel(CertifiedModel):
             "intercept_scaling", self.intercept_scaling, advice="1.0 is LIBLINEAR's."
         )
 
+    def _linear_objective(self, problem: Problem, y: Array, cost: Array, loss: Loss) -> Objective:
+        posed = problem.with_targets(y, cost)
+        return Objective(posed, loss, self._intercept(), self._scaling())
+
     def _fit_targets(
         self,
         X: Matrix,
@@ -183,50 +191,78 @@ class LinearModel(CertifiedModel):
         costs: list[Array],
         loss: Loss,
         members: list[NDArray[np.intp]] | None = None,
+        numbers: NDArray[np.int32] | None = None,
     ) -> None:
         """Solve one problem for each column of targets and store what was learnt.
 
-        If `members` are given, a problem has those rows only.
+        If `members` are given, a problem has those rows only; if `numbers`, the targets are those
+        of one class against the rest, by the number of each row's class.
         """
         begin = time.perf_counter()
-        scaling, stopping = self._scaling(), self._stopping()
+        stopping = self._stopping()
         nothing = np.zeros(X.shape[0])
         problem = self._problem(X, nothing, nothing)
         X = problem.X
         starts = self._starts(costs, self._seeds(len(targets)))
+        together = False
+        if members is None:
+            first = self._linear_objective(problem, targets[0], costs[0], loss)
+            if isinstance(self._solver(first), DualCD):
+                problem = problem.compressed()
+                together = numbers is not None and starts[0].beta is None
         with interruptible() as interrupt:
             progress = Progress(self, X, len(targets), interrupt)
             progress.begin()
 
+            def begin_group(group: range) -> None:
+                """Make the first epochs of these classes in common passes over the rows."""
+                assert numbers is not None
+                objective = self._linear_objective(problem, targets[0], costs[0], loss)
+                monitor = Monitor(objective, stopping, interrupt, None, begin)
+                begun = begin_together(
+                    objective,
+                    numbers - np.int32(group.start),
+                    len(group),
+                    starts[group.start].seed,
+                    monitor.iterations_left(0, MOST),
+                    monitor.stopped,
+                )
+                for task, so_far in zip(group, begun, strict=True):
+                    starts[task] = replace(starts[task], begun=so_far)
+
             def solve(task: int) -> Solution:
                 y, cost = targets[task], costs[task]
-                if members is None:
-                    posed = problem.with_targets(y, cost)
-                else:
-                    posed = Problem(X[members[task]], y, cost)
-                check_magnitudes(posed.squared_norms, posed.y, posed.cost)
+                own = problem if members is None else Problem(X[members[task]], y, cost)
+                objective = self._linear_objective(own, y, cost, loss)
+                check_magnitudes(own.squared_norms, y, cost)
                 start = starts[task]
                 if _alike(y, cost):  # the optimum is w = 0
                     start = Start(start.seed, np.zeros_like(y))
-                objective = Objective(posed, loss, self._intercept(), scaling)
                 with progress.reporting(task) as report:
                     monitor = Monitor(objective, stopping, interrupt, report, begin)
                     return self._solver(objective).solve(objective, monitor, start)
 
-            solutions = in_threads(
-                solve, range(len(targets)), n_threads(getattr(self, "n_jobs", None))
-            )
+            solutions = []
+            size = GROUP if together else len(targets)
+            for lowest in range(0, len(targets), size):
+                group = range(lowest, min(lowest + size, len(targets)))
+                if together:
+                    begin_group(group)
+                solutions += in_threads(solve, group, n_threads(getattr(self, "n_jobs", None)))
         self._store(solutions)
         self._members = members
         progress.end()
         self._warn_if_unproven(X)
 
-    def _fit_joint(self, X: Matrix, y: Array, cost: Array, n_classes: int) -> None:
-        """Solve the one problem of all classes, numbered by y, and store what was learnt."""
+    def _fit_joint(self, X: Matrix, y: NDArray[Any], cost: Array) -> None:
+        """Solve the one problem of all classes and store what was learnt."""
         begin = time.perf_counter()
-        stopping = self._stopping()
-        problem = self._problem(X, y, cost)
-        check_magnitudes(problem.squared_norms, y, cost)
+        check_joint_loss(self.loss)
+        solver, stopping = joint_solver(self.solver), self._stopping()
+        numbers, n_classes = class_numbers(self.classes_, y), len(self.classes_)
+        problem = self._problem(X, numbers, cost)
+        check_magnitudes(problem.squared_norms, numbers, cost)
+        problem = problem.compressed()
         objective = JointObjective(problem, n_classes, self._intercept(), self._scaling())
         by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
         (start,) = self._starts([by_class], self._seeds(1))
@@ -239,7 +275,7 @@ class LinearModel(CertifiedModel):
                     return report is not None and report(record, *collapsed(w, b))
 
                 monitor = JointMonitor(objective, stopping, interrupt, tell, begin)
-                solution = CrammerSinger().solve(objective, monitor, start)
+                solution = solver.solve(objective, monitor, start)
         self.solutions_ = (solution,)
         self.coef_, self.intercept_ = collapsed(solution.w, solution.b)
         self.n_iter_ = solution.n_iter
@@ -281,6 +317,27 @@ def given_solver(given: Any, named: Mapping[str, Callable[[], Solver]]) -> Solve
         solver: Solver = given
         return solver
     return named[check_choice("solver", given, named)]()
+
+
+def check_joint_loss(loss: Any) -> None:
+    """Refuse what the one problem of all classes is not made of."""
+    if loss != "hinge":
+        raise ValueError(
+            f"multi_class='crammer_singer' is the hinge loss of K classes, got loss={loss!r}. Use"
+            " loss='hinge', or multi_class='ovr'."
+        )
+
+
+def joint_solver(given: Any) -> Any:
+    """Return the solver of the one problem of all classes that the parameter means."""
+    if isinstance(given, str) and given in ("auto", *JOINT_SOLVERS):
+        return JOINT_SOLVERS.get(given, CrammerSinger)()
+    if type(given) in JOINT_SOLVERS.values():
+        return given
+    raise ValueError(
+        f"multi_class='crammer_singer' is solved by solver='dual_cd', 'pegasos' or 'sgd', got"
+        f" {given!r}. Use solver='auto', or multi_class='ovr'."
+    )
 
 
 def _alike(target: Array, cost: Array) -> bool:

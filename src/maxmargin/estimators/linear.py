@@ -100,9 +100,10 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
     multi_class : {{"ovr", "crammer_singer", "ovo"}}, default="ovr"
         One against the rest: one row of `coef_` for each class. "crammer_singer": the same layout,
         from the one problem of all classes, ½‖W‖² + Σ C_i max_j (1[j ≠ y_i] + f_j(x_i) − f_y(x_i)),
-        which needs the hinge loss and the solver "dual_cd". One against one: a row of `coef_` for
-        each pair of classes, (0, 1), (0, 2), …, (1, 2), …, positive for the first of the pair. Two
-        classes have one row, positive for the second, whatever the choice.
+        which needs the hinge loss and the solver "dual_cd" ("auto"), "pegasos" or "sgd". One
+        against one: a row of `coef_` for each pair of classes, (0, 1), (0, 2), …, (1, 2), …,
+        positive for the first of the pair. Two classes have one row, positive for the second,
+        whatever the choice.
     class_weight : dict, "balanced" or None, default=None
         Factors of C by class.
     n_jobs : int or None, default=None
@@ -175,31 +176,19 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
         self.classes_ = np.unique(y)
         cost = class_costs(cost, self.class_weight, self.classes_, y)
         if kind == "crammer_singer":
-            self._check_joint()
             check_several_classes(y, cost)
-            numbers = np.searchsorted(self.classes_, y).astype(np.float64)
-            self._fit_joint(X, numbers, cost, len(self.classes_))
+            self._fit_joint(X, y, cost)
         elif kind == "ovr" or len(self.classes_) == 2:
             _, targets = binary_targets(y, cost)
-            self._fit_targets(X, targets, [cost] * len(targets), loss)
+            numbers = None
+            if len(targets) > 1:
+                numbers = np.searchsorted(self.classes_, y).astype(np.int32)
+            self._fit_targets(X, targets, [cost] * len(targets), loss, numbers=numbers)
         else:
             check_several_classes(y, cost)
             members, targets = pair_targets(y, self.classes_)
             self._fit_targets(X, targets, [cost[rows] for rows in members], loss, members)
         return self
-
-    def _check_joint(self) -> None:
-        """Say what the one problem of all classes cannot take."""
-        if self.loss != "hinge":
-            raise ValueError(
-                f"multi_class='crammer_singer' is the hinge loss of K classes, got loss="
-                f"{self.loss!r}. Use loss='hinge', or multi_class='ovr'."
-            )
-        if self.solver not in ("auto", "dual_cd"):
-            raise ValueError(
-                f"multi_class='crammer_singer' is solved by solver='dual_cd', got {self.solver!r}."
-                " Use solver='auto', or multi_class='ovr'."
-            )
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x): one column for each class, or one number for two classes.

@@ -14,17 +14,23 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.estimators._base import LinearModel
+from maxmargin.estimators._base import LinearModel, check_joint_loss
 from maxmargin.estimators._kernel import KernelBase
 from maxmargin.estimators.linear import LinearClassifier
 from maxmargin.kernels import Kernel
 from maxmargin.losses import CLASSIFICATION
-from maxmargin.multiclass import binary_targets, n_threads
+from maxmargin.multiclass import (
+    binary_targets,
+    check_several_classes,
+    class_numbers,
+    collapsed,
+    n_threads,
+)
 from maxmargin.objective import Objective
 from maxmargin.problem import Problem
 from maxmargin.solvers import Solver
 from maxmargin.solvers.kernel_pegasos import KernelPegasos, KernelPegasosStream
-from maxmargin.solvers.pegasos import Pegasos, PegasosStream
+from maxmargin.solvers.pegasos import ClassPegasosStream, Pegasos, PegasosStream
 from maxmargin.validation import (
     Array,
     Matrix,
@@ -68,6 +74,9 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
         Most support vectors that a stream with a kernel keeps for each binary problem; then those
         of the smallest coefficients give way. It needs d numbers for each, and the kernel matrix of
         one batch, or what of it fits in half of the free memory. None keeps all.
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+        One against the rest, or one problem of all classes as for `LinearSVC`: with the hinge loss
+        and without a kernel.
     tol : float, default=1e-2
         Relative duality gap to prove.
     fit_intercept, penalized_intercept, intercept_scaling, max_iter, max_time, warm_start, n_jobs, \
@@ -102,6 +111,7 @@ random_state, verbose
         gamma: float | str = "scale",
         coef0: float = 0.0,
         max_support: int | None = 10_000,
+        multi_class: Literal["ovr", "crammer_singer"] = "ovr",
         tol: float = 1e-2,
         fit_intercept: bool = True,
         penalized_intercept: bool = False,
@@ -124,6 +134,7 @@ random_state, verbose
         self.gamma = gamma
         self.coef0 = coef0
         self.max_support = max_support
+        self.multi_class = multi_class
         self.tol = tol
         self.fit_intercept = fit_intercept
         self.penalized_intercept = penalized_intercept
@@ -151,14 +162,18 @@ random_state, verbose
         X, y = (self._check_training if self._linear else self._check_rows)(X, y)
         check_classification_targets(y)
         cost = sample_costs(X, None, self.lam, sample_weight)
-        self.classes_, targets = binary_targets(y, cost)
+        check_several_classes(y, cost)
+        joint, self.classes_ = self._joint, np.unique(y)
         self._streams: list[PegasosStream] = []
-        if self._linear:
-            self._forget("dual_coef_", "support_vectors_")
-            self._fit_targets(X, targets, [cost] * len(targets), self._loss())
+        self._forget(*(("dual_coef_", "support_vectors_") if self._linear else ("coef_",)))
+        if joint:
+            self._fit_joint(X, y, cost)
         else:
-            self._forget("coef_")
-            self._fit_expansions(X, targets, cost)
+            _, targets = binary_targets(y, cost)
+            if self._linear:
+                self._fit_targets(X, targets, [cost] * len(targets), self._loss())
+            else:
+                self._fit_expansions(X, targets, cost)
         self.t_ = max(int(solution.notes["steps"]) for solution in self.solutions_)
         self.bound_ = sum(solution.notes["bound"] for solution in self.solutions_)
         return self
@@ -166,6 +181,17 @@ random_state, verbose
     @property
     def _linear(self) -> bool:
         return self.kernel is None or (isinstance(self.kernel, str) and self.kernel == "linear")
+
+    @property
+    def _joint(self) -> bool:
+        """Whether all classes are one problem."""
+        kind = check_choice("multi_class", self.multi_class, ("ovr", "crammer_singer"))
+        if kind == "crammer_singer" and not self._linear:
+            raise ValueError(
+                f"multi_class='crammer_singer' is for linear problems here, got kernel="
+                f"{self.kernel!r}. Use kernel=None, or multi_class='ovr'."
+            )
+        return kind == "crammer_singer"
 
     def _fit_expansions(self, X: Matrix, targets: list[Array], cost: Array) -> None:
         """Solve one problem for each column of targets in the feature space of the kernel."""
@@ -248,18 +274,27 @@ random_state, verbose
                 f" model knows: {self.classes_.tolist()}."
             )
         X, _ = view_rows(X)
-        positives = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        for positive, stream in zip(positives, self._streams, strict=True):
-            stream.step(X, np.where(y == positive, 1.0, -1.0), weight)
-        points = [stream.point() for stream in self._streams]
-        self.intercept_ = np.array([b for _, b in points])
-        self._store_streams([w for w, _ in points])
+        for target, stream in zip(self._stream_targets(y), self._streams, strict=True):
+            stream.step(X, target, weight)
+        self._store_streams([stream.point() for stream in self._streams])
         self.n_iter_ += 1
         self.t_ = self._steps_before + self._streams[0].t
         return self
 
-    def _store_streams(self, weights: list[Array]) -> None:
+    def _stream_targets(self, y: NDArray[Any]) -> list[Array]:
+        """±1 for each binary problem, or the numbers of the classes for the one of all."""
+        if isinstance(self._streams[0], ClassPegasosStream):
+            return [class_numbers(self.classes_, y)]
+        positives = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        return [np.where(y == positive, 1.0, -1.0) for positive in positives]
+
+    def _store_streams(self, points: list[tuple[Array, Any]]) -> None:
         """Keep what prediction needs; each stream with a kernel has support vectors of its own."""
+        if isinstance(self._streams[0], ClassPegasosStream):
+            self.coef_, self.intercept_ = collapsed(*points[0])
+            return
+        weights = [w for w, _ in points]
+        self.intercept_ = np.array([b for _, b in points])
         supports: list[Any] = [
             stream.support for stream in self._streams if isinstance(stream, KernelPegasosStream)
         ]
@@ -278,14 +313,24 @@ random_state, verbose
                 f"kernel={self.kernel!r} is not what fit was called with. Clone the estimator to"
                 " start anew."
             )
+        if joint := self._joint:
+            check_joint_loss(self.loss)
+        if fitted and joint != (fitted[0].w.ndim == 2):
+            raise ValueError(
+                f"multi_class={self.multi_class!r} is not what fit was called with. Clone the"
+                " estimator to start anew."
+            )
         self.classes_ = self._stream_classes(y, classes, fitted=bool(fitted))
+        one = joint or len(self.classes_) == 2
         seeds = check_random_state(self.random_state).randint(
-            2**31, size=1 if len(self.classes_) == 2 else len(self.classes_)
+            2**31, size=1 if one else len(self.classes_)
         )
-        options = [
-            {"loss": self._loss(), "intercept": self._intercept(), "seed": int(seed)}
-            for seed in seeds
-        ]
+        common = {
+            "loss": self._loss(),
+            "intercept": self._intercept(),
+            "intercept_scaling": self.intercept_scaling,
+        }
+        options = [common | {"seed": int(seed)} for seed in seeds]
         opened = self._linear_streams if self._linear else self._kernel_streams
         self._streams = opened(X, weight, options, fitted)
         self._steps_before = self.t_ if fitted else 0
@@ -296,11 +341,12 @@ random_state, verbose
         self, X: Matrix, weight: Array, options: list[dict[str, Any]], fitted: Sequence[Any]
     ) -> list[PegasosStream]:
         del weight
-        scaling = self.intercept_scaling
-        streams = [
-            PegasosStream(X.shape[1], self._lam(), self.solver, intercept_scaling=scaling, **option)
-            for option in options
-        ]
+        settings = X.shape[1], self._lam(), self.solver
+        streams: list[PegasosStream]
+        if self._joint:
+            streams = [ClassPegasosStream(len(self.classes_), *settings, **options[0])]
+        else:
+            streams = [PegasosStream(*settings, **option) for option in options]
         for stream, solution in zip(streams, fitted, strict=False):
             stream.resume(solution.w, solution.b, int(solution.notes["steps"]))
         return streams

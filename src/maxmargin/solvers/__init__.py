@@ -19,7 +19,13 @@ SOLVERS: dict[str, type[Solver]] = {
     solver.name: solver for solver in (DualCD, Newton, Pegasos, SGD, QP)
 }
 
+#: Those of the one problem of K classes.
+JOINT_SOLVERS: dict[str, type[CrammerSinger | Pegasos | SGD]] = {
+    solver.name: solver for solver in (CrammerSinger, Pegasos, SGD)
+}
+
 __all__ = [
+    "JOINT_SOLVERS",
     "QP",
     "SGD",
     "SMO",

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 import maxmargin._core as _core
 from maxmargin.certificate import (
@@ -21,8 +22,10 @@ from maxmargin.certificate import (
     Status,
     certify_expansion,
     certify_pair,
+    certify_point,
     relative,
 )
+from maxmargin.joint import JointObjective
 from maxmargin.losses import Loss
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Record, Solution
@@ -42,17 +45,32 @@ class Stopping:
     max_time: float | None = None
 
 
+class Begun(NamedTuple):
+    """Dual coordinate descent under way: the first `n_active` rows of the order are in play."""
+
+    beta: Array
+    w: Array  # with the intercept's weight as the last
+    anchor: float
+    order: NDArray[np.int32]
+    n_active: int
+    threshold: float
+    dual: float
+    epochs: int
+
+
 @dataclass(frozen=True, eq=False)
 class Start:
     """Where to start: a dual point and its intercept, and the seed of every random choice.
 
     `samples` are those of the problem with kernel rows that other problems share.
+    `begun` is for dual coordinate descent: epochs that were made already.
     """
 
     seed: int = 0
     beta: Array | None = None
     b: Any = 0.0
     samples: KernelSamples | None = None
+    begun: Begun | None = None
 
 
 class Expansion(NamedTuple):
@@ -259,6 +277,12 @@ class Monitor:
         self._keep(certificate, (w.coef, b), beta.coef, (w.values, beta.values))
         return self._decide(n_iter)
 
+    def judge_point(self, w: Array, b: float, n_iter: int) -> Status:
+        """Do the same for a squared loss, whose dual point follows from w; b must not be free."""
+        certificate, beta = certify_point(self.objective, w, b)
+        self._keep(certificate, (w.copy(), b), beta)
+        return self._decide(n_iter)
+
     def judge(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:
         """Certify the point, remember what is best of it, and decide."""
         objective, z = self.objective, None
@@ -334,7 +358,7 @@ class Monitor:
         )
 
 
-def bias_of(objective: Objective, reach: float) -> _core.Bias:
+def bias_of(objective: Objective | JointObjective, reach: float) -> _core.Bias:
     """Return the intercept as the core has it: a feature of constant value, and an anchor.
 
     A free intercept is solved for by proximal steps: b is penalised by its distance to the anchor,

@@ -21,7 +21,7 @@ from maxmargin.validation import Array
 RECALL, VISITS = 0.25, 2
 
 #: A proof costs about two visits to every row: without hope it is not asked for before this many.
-VISITS_BEFORE_LOOK = 8
+VISITS_BEFORE_LOOK = 16
 
 
 class JointMonitor(Monitor):
@@ -91,7 +91,9 @@ class CrammerSinger:
             sweep.dual = monitor.dual
         while status is Status.RUNNING:
             done, recall = sweep.epochs, RECALL * estimate
-            epochs = monitor.iterations_left(done, monitor.until_due(done))
+            visits = looked + VISITS_BEFORE_LOOK * n - sweep.steps  # until a look is worth it
+            wanted = max(monitor.until_due(done), visits // max(1, sweep.n_active))
+            epochs = monitor.iterations_left(done, wanted)
             _core.crammer_singer(
                 problem.rows, objective.classes, alpha, W, w_bias, anchor, feature, free, order,
                 sweep, random, epochs, max(recall, trust * monitor.tol), monitor.seconds_left,
@@ -114,7 +116,7 @@ class CrammerSinger:
                 if promising:  # so much closer, if the estimate keeps its ratio to the proof
                     trust *= max(0.25, min(0.8, 0.9 * monitor.tol * monitor.dual / gap))
                 if promising or gap > 4.0 * sweep.last_gap:
-                    sweep.n_active, sweep.threshold = n, math.inf
+                    sweep.n_active = n
         return monitor.finish(self.name, status)
 
 

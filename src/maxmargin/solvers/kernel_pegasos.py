@@ -10,6 +10,7 @@ from scipy import sparse
 
 import maxmargin._core as _core
 from maxmargin.certificate import Status
+from maxmargin.joint import JointObjective
 from maxmargin.kernels import Kernel
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
@@ -59,9 +60,11 @@ class KernelPegasos(Pegasos):
                 " Give projection=False."
             )
 
-    def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
+    def solve(
+        self, objective: Objective | JointObjective, monitor: Monitor, start: Start
+    ) -> Solution:
         """Descend; a given start counts as one epoch already made."""
-        if objective.kernel is None:
+        if not isinstance(objective, Objective) or objective.kernel is None:
             raise ValueError("KernelPegasos needs an objective with a kernel: use Pegasos.")
         require_regularized(objective, self.name)
         require_plain(objective, self.name)

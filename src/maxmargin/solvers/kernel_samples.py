@@ -13,7 +13,7 @@ from scipy import sparse
 
 import maxmargin._core as _core
 from maxmargin.kernels import Gaussian, Kernel, Linear
-from maxmargin.validation import Array, Matrix, view_rows
+from maxmargin.validation import Array, Matrix, mostly_zero, view_rows
 
 #: Kernel values, and products of numbers in them, whose computation in float64 is not felt.
 _EXACT_VALUES, _EXACT_PRODUCTS = 2**23, 2**27
@@ -24,9 +24,6 @@ _VALUES_PER_BLOCK = 2**22
 
 #: Values of a sample up to which its kernel rows are cheap.
 _CHEAP = 32
-
-#: Share of non-zeros below which tiles of CSR rows are faster than those of dense ones.
-_SPARSE = 0.25
 
 
 def affords_float64(X: Matrix, n_values: int) -> bool:
@@ -51,7 +48,7 @@ class KernelSamples:
     @cached_property
     def sparse(self) -> bool:
         """Whether the samples are kept in CSR."""
-        return bool(sparse.issparse(self.X)) or _mostly_zero(self.X)
+        return bool(sparse.issparse(self.X)) or mostly_zero(self.X)
 
     @cached_property
     def centre(self) -> Array | None:
@@ -183,12 +180,6 @@ def _slices(count: int, width: int) -> list[slice]:
     """Cut `count` rows of that many values each into blocks."""
     step = max(1, _VALUES_PER_BLOCK // max(1, width))
     return [slice(begin, begin + step) for begin in range(0, count, step)]
-
-
-def _mostly_zero(X: Matrix) -> bool:
-    """Whether few of the values are not 0, by some of the rows."""
-    some = X[:: max(1, X.shape[0] // 256)]
-    return bool(np.count_nonzero(some) < _SPARSE * some.size)
 
 
 def _n_values(X: Matrix) -> int:

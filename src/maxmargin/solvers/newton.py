@@ -83,9 +83,7 @@ class Newton:
             whole.start(w, 0.5 * objective.unit, beta, monitor.stopped)
         else:
             w, softness = np.zeros(d + 1), self.softness * objective.unit
-            rng = np.random.default_rng(start.seed)
-            for size in self._sample_sizes(n, d):
-                subset, cost = _sample(objective, size, rng)
+            for subset, cost in _samples(objective, self._sample_sizes(n, d), start.seed):
                 terms = objective.terms_of(problem.y[subset], cost)
                 level = _core.NewtonLevel(problem.rows, terms, subset, bias, free, _BLAS)
                 level.start(w, softness, _centre(n_iter, len(subset)), monitor.stopped)
@@ -98,13 +96,18 @@ class Newton:
                 )
                 w, softness = level.w, level.softness
                 n_iter += level.n_steps
+                whole.borrow(level)
             whole.start(w, softness, _centre(n_iter, n), monitor.stopped)
         before, status = n_iter, Status.RUNNING
         while status is Status.RUNNING:
             steps = monitor.iterations_left(n_iter, _STEPS_PER_LOOK)
             whole.solve(monitor.tol, self.shrink, steps, monitor.stopped)
             n_iter = before + whole.n_steps
-            status = monitor.judge(whole.w[:d], whole.b, whole.beta, n_iter)
+            w, b = whole.w[:d], whole.b
+            if whole.ahead:
+                status = monitor.judge_point(w, b, n_iter)
+            else:
+                status = monitor.judge(w, b, whole.beta, n_iter)
         return monitor.finish(self.name, status)
 
     def _sample_sizes(self, n: int, d: int) -> list[int]:
@@ -122,16 +125,29 @@ def _centre(n_iter: int, count: int) -> Array | None:
     return np.zeros(count) if n_iter == 0 else None
 
 
-def _sample(
-    objective: Objective, size: int, rng: np.random.Generator
-) -> tuple[NDArray[np.int32], Array]:
-    """Draw about `size` rows, and costs with which they stand for all.
+def _samples(
+    objective: Objective, sizes: list[int], seed: int
+) -> list[tuple[NDArray[np.int32], Array]]:
+    """Draw about so many rows, and costs with which they stand for all; each sample has the last.
 
     Half of the chances go by C_i‖x_i‖²: an outlying row decides the curvature in its direction, and
     a sample without it would lead astray.
     """
+    if not sizes:
+        return []
     problem = objective.problem
+    n = problem.n_samples
     pull = problem.cost * problem.squared_norms
-    chance = size / problem.n_samples * 0.5 * (1.0 + pull / (pull.mean() or 1.0))
-    subset = np.flatnonzero(rng.random(problem.n_samples) < chance).astype(np.int32)
-    return subset, problem.cost[subset] / np.minimum(1.0, chance[subset])
+    pull /= pull.mean() or 1.0
+    pull += 1.0
+    # A row is drawn if its number is below its chance: those of the largest sample are candidates.
+    number = np.random.default_rng(seed).random(n, dtype=np.float32)
+    number /= pull
+    rows = np.flatnonzero(number < 0.5 * sizes[-1] / n).astype(np.int32)
+    number, pull, cost = number[rows], pull[rows], problem.cost[rows]
+    samples = []
+    for size in sizes:
+        share = 0.5 * size / n
+        drawn = number < share
+        samples.append((rows[drawn], cost[drawn] / np.minimum(1.0, share * pull[drawn])))
+    return samples

@@ -9,19 +9,22 @@ from typing import Any
 import numpy as np
 
 import maxmargin._core as _core
+from maxmargin.joint import JointObjective
 from maxmargin.losses import HINGE, Loss
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
-from maxmargin.solvers.base import SECONDS_PER_CALL, Monitor, Start, bias_of, require
+from maxmargin.solvers.base import SECONDS_PER_CALL, Monitor, Start, require
 from maxmargin.solvers.stochastic import (
     Descent,
     Iterate,
+    bias_feature,
     check_flag,
     curvature,
     diverged,
-    stochastic_bias,
+    row_squares,
 )
+from maxmargin.solvers.stochastic_classes import Layout, descent_on
 from maxmargin.validation import Array, Matrix, check_choice, check_count
 
 
@@ -59,36 +62,35 @@ class Pegasos:
         check_flag("projection", self.projection)
         check_choice("averaging", self.averaging, ("none", "uniform", "suffix", "weighted"))
 
-    def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
+    def solve(
+        self, objective: Objective | JointObjective, monitor: Monitor, start: Start
+    ) -> Solution:
         """Descend; a given start counts as one epoch already made."""
-        require(objective, self.name, regularized=True)
+        if isinstance(objective, Objective):
+            require(objective, self.name, regularized=True)
         uniform = self.sampling == "uniform"
         return self._run(
-            Descent(objective, self.batch_size, start.seed, uniform=uniform), monitor, start
+            descent_on(objective, self.batch_size, start.seed, uniform=uniform), monitor, start
         )
 
     def _run(self, descent: Descent, monitor: Monitor, start: Start) -> Solution:
         objective = descent.objective
-        iterate, offset = Iterate(descent.dimension), curvature(objective)
-        bias = stochastic_bias(objective)
+        iterate, offset = Iterate(descent.dimension, descent.n_biases), curvature(objective)
         iterate.set(*descent.start_point(start))
         if start.beta is not None:
             offset += descent.sampler.n_batches
-            bias.anchor = start.b if objective.intercept is Intercept.FREE else 0.0
-        method = PegasosMethod(self, objective, iterate, bias, offset)
+        method = PegasosMethod(self, objective, iterate, descent.bias, offset)
         status = descent.run(method, monitor, start)
         steps, horizon = iterate.core.steps, descent.window.horizon
         forgotten = horizon // 2 if horizon > descent.sampler.n_batches else 0
         bound = self.bound(objective, steps, forgotten) if offset == 0.0 else math.inf
         return monitor.finish(self.name, status, steps=steps, bound=bound)
 
-    def radius(self, objective: Objective) -> float:
+    def radius(self, objective: Objective | JointObjective) -> float:
         """√P(0) ≥ ‖w*‖: at the optimum ‖w‖² + Σ C_i ℓ = Σ conjugate_i(β_i) ≤ P(0)."""
-        if not self.projection:
-            return math.inf
-        return math.sqrt(objective.primal(np.zeros(objective.problem.n_features), 0.0))
+        return math.sqrt(objective.at_zero) if self.projection else math.inf
 
-    def bound(self, objective: Objective, steps: int, forgotten: int = 0) -> float:
+    def bound(self, objective: Objective | JointObjective, steps: int, forgotten: int = 0) -> float:
         """Upper bound on the expected P(w) − P* after so many steps, ∞ where there is none.
 
         With subgradients of P/S no longer than G it is c G²/(λT), where c is (1 + ln T)/2 for the
@@ -108,8 +110,7 @@ class Pegasos:
             "weighted": 5.0,
             "suffix": (2.0 - 2.5 * math.log1p(-recent)) / recent if 0 < recent < 1 else 0.5 * log,
         }[self.averaging]
-        problem, bias = objective.problem, bias_of(objective, reach=0.0)
-        norms = np.sqrt(objective.diagonal + bias.feature**2)
+        problem, norms = objective.problem, np.sqrt(row_squares(objective))
         # S G = 2 max n C_i ‖x_i‖ with S = 1/λ = Σ C_i, which also turns P/S into P.
         longest = 2.0 * problem.n_samples * float((problem.cost * norms).max())
         return factor * longest**2 / steps
@@ -121,7 +122,7 @@ class PegasosMethod:
     def __init__(
         self,
         settings: Pegasos,
-        objective: Objective,
+        objective: Objective | JointObjective,
         iterate: Iterate,
         bias: _core.Bias,
         offset: float,
@@ -144,6 +145,10 @@ class PegasosMethod:
     def follow(self, b: float) -> None:
         """Move the anchor of a free intercept to b."""
         self.core.bias.anchor = b
+
+    def shift_biases(self, amount: Array) -> None:
+        """Add to the bias weights of K classes, at the present point and in the average."""
+        self.iterate.shift_biases(amount)
 
 
 class PegasosStream:
@@ -178,16 +183,16 @@ class PegasosStream:
     ) -> None:
         self.lam, self.settings = lam, settings or Pegasos()
         self.loss, self.intercept, self.intercept_scaling = loss, intercept, intercept_scaling
-        self.iterate = Iterate(n_features)
+        self.iterate, self.n_sums = Iterate(n_features), 1
         self.seed, self.n_batches = seed, 0
-        self.offset = self.anchor = 0.0
+        self.offset, self.anchor = 0.0, 0.0
         self.feature = math.nan  # of the bias, chosen from the first batch
         self.horizon = 0
 
     def resume(self, w: Array, b: float, steps: int) -> None:
         """Go on from a fitted point as if it had been reached in so many steps of the stream."""
         self.iterate.set(w, b)
-        self.offset, self.anchor = float(steps), b
+        self.offset, self.anchor = float(steps), b if self.intercept is Intercept.FREE else 0.0
 
     @property
     def t(self) -> int:
@@ -217,19 +222,26 @@ class PegasosStream:
         """Return the rows that the steps run over."""
         return objective.problem.rows
 
+    def _bias(self) -> _core.Bias:
+        """Return the intercept as the steps move it."""
+        return _core.Bias(self.feature, self.anchor)
+
+    def _follow(self) -> None:
+        """Move the anchor of a free intercept."""
+        self.anchor = self.point()[1]
+
     def step(self, X: Matrix, y: Array, weight: Array | None = None) -> None:
         """One pass over a batch; X, y and the weights as for a Problem."""
         objective = self.objective(X, y, weight)
         order, uniform = np.arange(X.shape[0], dtype=np.int32), self.settings.sampling == "uniform"
         sampler = _core.Sampler(order, self.settings.batch_size, uniform)
         if self.n_batches == 0:
-            self.feature, self.horizon = stochastic_bias(objective).feature, sampler.n_batches
+            self.feature, self.horizon = bias_feature(objective), sampler.n_batches
         self.offset = max(self.offset, curvature(objective))
-        bias = _core.Bias(self.feature, self.anchor)
-        method = PegasosMethod(self.settings, objective, self.iterate, bias, self.offset)
-        window = _core.Window(np.zeros((0, 2)), self.horizon)
-        random = _core.Random(batch_seed(self.seed, self.n_batches))
         rows = self._rows(objective)
+        method = PegasosMethod(self.settings, objective, self.iterate, self._bias(), self.offset)
+        window = _core.Window(np.zeros((0, self.n_sums + 1)), self.horizon)
+        random = _core.Random(batch_seed(self.seed, self.n_batches))
         while sampler.epochs == 0:
             _core.descend(
                 rows, objective.terms, method.core, sampler, window, random,
@@ -238,7 +250,64 @@ class PegasosStream:
         self.n_batches += 1
         self.horizon = window.horizon
         if self.intercept is Intercept.FREE:
-            self.anchor = self.point()[1]
+            self._follow()
+
+
+class ClassPegasosStream(PegasosStream):
+    """Pegasos on a stream for K classes in one problem; y numbers the classes.
+
+    The weights stay as the last batch needed them laid out, dense or CSR.
+    """
+
+    anchor: Array  # type: ignore[assignment]
+
+    def __init__(
+        self, n_classes: int, n_features: int, lam: float, settings: Pegasos, **options: Any
+    ) -> None:
+        super().__init__(0, lam, settings, **options)
+        self.layout, self.n_sums = Layout(n_classes, n_features, by_feature=False), n_classes
+        self.iterate = Iterate(self.layout.size, n_classes)
+        self.feature, self.anchor = 0.0, np.zeros(n_classes)
+
+    def resume(self, w: Array, b: Array, steps: int) -> None:  # type: ignore[override]
+        """Go on from a fitted point as if it had been reached in so many steps of the stream."""
+        penalized = self.intercept is Intercept.PENALIZED
+        w_bias = b / self.intercept_scaling if penalized else np.zeros_like(b)
+        super().resume(self.layout.vector(w, w_bias), 0.0, steps)
+        self.anchor = np.zeros_like(b) if penalized else b.copy()
+
+    def point(self) -> tuple[Array, Array]:  # type: ignore[override]
+        """Return W of shape (K, d) and b as they stand: averaged, if the settings say so."""
+        v, _ = super().point()
+        return self.layout.coef(v), self.anchor + self.feature * self.layout.parts(v)[1]
+
+    def objective(  # type: ignore[override]
+        self, X: Matrix, y: Array, weight: Array | None = None
+    ) -> JointObjective:
+        """Return the objective of one batch: C_i = weight / (λ n)."""
+        problem = Problem(X, y, self._cost(X, weight))
+        return JointObjective(
+            problem, self.layout.n_classes, self.intercept, self.intercept_scaling
+        )
+
+    def _rows(self, objective: JointObjective) -> _core.RivalRows:  # type: ignore[override]
+        old, new = self.layout, Layout.of(objective)
+        if new != old:
+            state = self.iterate.__getstate__()
+            for name in ("v", "u"):
+                state[name] = new.vector(old.coef(state[name]), old.parts(state[name])[1])
+            self.iterate.__setstate__(state)
+            self.layout = new
+        rows, labels = objective.problem.rows, objective.labels
+        return _core.RivalRows(rows, labels, new.n_classes, self.feature, self.anchor)
+
+    def _bias(self) -> _core.Bias:
+        return _core.Bias(0.0, 0.0)
+
+    def _follow(self) -> None:
+        _, b = self.point()
+        self.iterate.shift_biases((self.anchor - b) / self.feature)
+        self.anchor = b
 
 
 def batch_seed(seed: int, batch: int) -> int:

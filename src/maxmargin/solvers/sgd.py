@@ -10,10 +10,11 @@ import numpy as np
 
 import maxmargin._core as _core
 from maxmargin.certificate import Status
-from maxmargin.objective import Intercept, Objective
+from maxmargin.joint import JointObjective
+from maxmargin.objective import Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
-from maxmargin.solvers.base import Monitor, Start, typical_norm
+from maxmargin.solvers.base import Monitor, Start
 from maxmargin.solvers.schedules import (
     SCHEDULES,
     Constant,
@@ -29,8 +30,9 @@ from maxmargin.solvers.stochastic import (
     check_flag,
     curvature,
     diverged,
-    stochastic_bias,
+    row_squares,
 )
+from maxmargin.solvers.stochastic_classes import descent_on
 from maxmargin.validation import Array, check_choice, check_count
 
 RULES = ("plain", "momentum", "nesterov", "adagrad", "rmsprop", "adam")
@@ -80,20 +82,22 @@ class SGD:
         if not isinstance(self.schedule, Schedule):
             check_choice("schedule", self.schedule, ("auto", *SCHEDULES))
 
-    def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
+    def solve(
+        self, objective: Objective | JointObjective, monitor: Monitor, start: Start
+    ) -> Solution:
         """Choose the first step, if it was left open, and descend from the given start."""
         schedule = self.steps(objective, monitor, start.seed)
-        descent, method = self._descent(objective, start.seed), self._method(objective, schedule)
-        if start.beta is not None:
-            w, b = descent.start_point(start)
-            method.set(w, b, anchor=b if objective.intercept is Intercept.FREE else 0.0)
+        descent = self._descent(objective, start.seed)
+        point = descent.start_point(start)
+        method = self._method(descent, schedule)
+        method.set(*point)
         status = descent.run(method, monitor, start)
         notes = {"steps": method.steps, "mistakes": descent.window.mistakes}
         if schedule.step0 is not None:
             notes["step0"] = schedule.step0
         return monitor.finish(self.name, status, **notes)
 
-    def steps(self, objective: Objective, monitor: Monitor, seed: int) -> Schedule:
+    def steps(self, objective: Objective | JointObjective, monitor: Monitor, seed: int) -> Schedule:
         """Return the schedule without open ends; the first step is found by trial (Bottou, 2012).
 
         One epoch on a sample of the rows, with shorter and shorter or longer and longer steps as
@@ -113,8 +117,7 @@ class SGD:
 
         if self._adaptive:
             return replace(schedule, step0=_lowest(cost, 0.05))
-        norm = typical_norm(objective.diagonal, objective.problem.cost)
-        square = norm**2 + stochastic_bias(objective).feature ** 2
+        square = float(np.average(row_squares(objective), weights=objective.problem.cost))
         step0 = _lowest(cost, 1.0 / square if square > 0.0 else 1.0)
         if (steepest := curvature(objective)) > 0.0:  # the sample may have missed the longest rows
             step0 = min(step0, float(objective.problem.cost.sum()) / steepest)
@@ -125,7 +128,7 @@ class SGD:
         """Whether the rule divides the gradient by its own size."""
         return self.rule in ("adagrad", "rmsprop", "adam")
 
-    def _schedule(self, objective: Objective) -> Schedule:
+    def _schedule(self, objective: Objective | JointObjective) -> Schedule:
         if isinstance(self.schedule, Schedule):
             return self.schedule
         if self.schedule != "auto":
@@ -134,36 +137,41 @@ class SGD:
             return Constant()
         return Decay() if self.rule == "plain" else InverseSqrt()
 
-    def _trial(self, trial: Objective, monitor: Monitor, schedule: Schedule, seed: int) -> float:
+    def _trial(
+        self, trial: Objective | JointObjective, monitor: Monitor, schedule: Schedule, seed: int
+    ) -> float:
         """P after one epoch; NaN, never the lower one, once the fit is to end."""
         if monitor.halted(0) is not Status.RUNNING:
             return math.nan
-        method = self._method(trial, schedule)
-        self._descent(trial, seed).descend(method, monitor, 1)
+        descent = self._descent(trial, seed)
+        method = self._method(descent, schedule)
+        descent.descend(method, monitor, 1)
         w, b = method.point()
-        return math.inf if diverged(w, b) else trial.primal(w, b)
+        return math.inf if diverged(w, b) else descent.primal(w, b)
 
-    def _descent(self, objective: Objective, seed: int) -> Descent:
+    def _descent(self, objective: Objective | JointObjective, seed: int) -> Descent:
         usual = 1 if self.rule == "plain" else 32
-        return Descent(objective, usual if self.batch_size is None else self.batch_size, seed)
+        return descent_on(objective, usual if self.batch_size is None else self.batch_size, seed)
 
-    def _method(self, objective: Objective, schedule: Schedule) -> _Plain | _Dense:
+    def _method(self, descent: Descent, schedule: Schedule) -> _Plain | _Dense:
+        objective = descent.objective
         total = float(objective.problem.cost.sum())
         lam = 1.0 / total if objective.loss.regularized else 0.0
         per_row = objective.problem.n_samples / total
-        problem = _core.SgdProblem(lam, per_row, schedule.core(lam), stochastic_bias(objective))
+        problem = _core.SgdProblem(lam, per_row, schedule.core(lam), descent.bias)
         averaging = self.averaging and objective.loss.regularized
         if self.rule == "plain":
-            return _Plain(objective.problem.n_features, problem, averaging=averaging)
-        memory = np.zeros((5, objective.problem.n_features + 1))
+            iterate = Iterate(descent.dimension, descent.n_biases)
+            return _Plain(iterate, problem, averaging=averaging)
+        memory = np.zeros((5, descent.dimension + 1))
         decay = 0.9 if self.rule == "rmsprop" else 0.999
         core = _core.DenseSgd(
             memory, problem, getattr(_core.Update, self.rule), self.momentum, decay
         )
-        return _Dense(memory, core, averaging=averaging)
+        return _Dense(memory, core, descent.n_biases, averaging=averaging)
 
 
-def _sample(objective: Objective, seed: int) -> Objective:
+def _sample(objective: Objective | JointObjective, seed: int) -> Objective | JointObjective:
     """Return the objective on some of the rows, their costs raised to stand for all."""
     problem, size = objective.problem, _TRIAL_ROWS
     n = problem.n_samples
@@ -196,9 +204,8 @@ def _lowest(cost: Callable[[float], float], start: float, factor: float = 4.0) -
 class _Plain:
     """An iterate that costs O(stored values of the row) a step."""
 
-    def __init__(self, n_features: int, problem: _core.SgdProblem, *, averaging: bool) -> None:
-        self.averaging = averaging
-        self.iterate = Iterate(n_features)
+    def __init__(self, iterate: Iterate, problem: _core.SgdProblem, *, averaging: bool) -> None:
+        self.iterate, self.averaging = iterate, averaging
         self.iterate.core.b = problem.bias.anchor
         self.core = _core.PlainSgd(self.iterate.core, problem)
 
@@ -206,9 +213,8 @@ class _Plain:
     def steps(self) -> int:
         return int(self.iterate.core.steps)
 
-    def set(self, w: Array, b: float, anchor: float) -> None:
+    def set(self, w: Array, b: float) -> None:
         self.iterate.set(w, b)
-        self.follow(anchor)
 
     def point(self) -> tuple[Array, float]:
         return self.iterate.average() if self.averaging else self.iterate.last()
@@ -216,12 +222,21 @@ class _Plain:
     def follow(self, b: float) -> None:
         self.core.problem.bias.anchor = b
 
+    def shift_biases(self, amount: Array) -> None:
+        self.iterate.shift_biases(amount)
+
 
 class _Dense:
-    """An iterate with a memory of past gradients; the last entry is the weight of the bias."""
+    """An iterate with a memory of past gradients.
 
-    def __init__(self, memory: Array, core: _core.DenseSgd, *, averaging: bool) -> None:
-        self.memory, self.core, self.averaging = memory, core, averaging
+    The last entry is the weight of the bias; those of K classes come before it.
+    """
+
+    def __init__(
+        self, memory: Array, core: _core.DenseSgd, n_biases: int, *, averaging: bool
+    ) -> None:
+        self.memory, self.core, self.n_biases = memory, core, n_biases
+        self.averaging = averaging
 
     @property
     def steps(self) -> int:
@@ -231,11 +246,10 @@ class _Dense:
     def bias(self) -> _core.Bias:
         return self.core.problem.bias
 
-    def set(self, w: Array, b: float, anchor: float) -> None:
+    def set(self, w: Array, b: float) -> None:
         self.memory[0, :-1] = w
-        self.bias.anchor = anchor
-        if b != anchor:
-            self.memory[0, -1] = (b - anchor) / self.bias.feature
+        if b != self.bias.anchor:
+            self.memory[0, -1] = (b - self.bias.anchor) / self.bias.feature
 
     def point(self) -> tuple[Array, float]:
         w = self.memory[1 if self.averaging and self.core.averaged else 0]
@@ -245,3 +259,6 @@ class _Dense:
         """Move the anchor, and the bias weights so that b itself stays."""
         self.memory[:2, -1] -= (b - self.bias.anchor) / self.bias.feature
         self.bias.anchor = b
+
+    def shift_biases(self, amount: Array) -> None:
+        self.memory[:2, -1 - self.n_biases : -1] += amount

@@ -1,0 +1,128 @@
+// What a Newton step does with the rows: move z and beta, predict, add to the Gram matrix.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bias.hpp"
+#include "gram.hpp"
+#include "proximal.hpp"
+
+namespace maxmargin {
+
+// Sums over the rows at the point z.
+struct NewtonSums {
+  double fenchel_young = 0.0;  // sum of cost * loss(z) + z beta - conjugate(beta): part of the gap
+  double primal_loss = 0.0;
+  Size n_sloped = 0;
+  Size n_leaving = 0;  // no longer sloped, but still in the Gram matrix
+};
+
+// Per row: is it in a sloped piece now, and does the Gram matrix hold it?
+enum PieceFlag : std::uint8_t { kSloped = 1, kInGram = 2 };
+
+// Some of the rows, or all. Labels, costs and whatever is kept per row go by position here.
+struct Subset {
+  const std::int32_t* rows;  // null: all
+  Size count;
+
+  MAXMARGIN_INLINE Size operator[](Size k) const { return rows ? rows[k] : k; }
+};
+
+struct RowState {
+  std::vector<double> z, dz, beta, centre;
+  std::vector<std::uint8_t> flags;
+
+  RowState(Size count, bool centred)
+      : z(count), dz(count), beta(count), centre(centred ? count : 0), flags(count) {}
+};
+
+enum class Move {
+  kStay,  // z as it is
+  kTo,    // z = X direction + bias
+  kBy,    // dz = X direction, z += dz
+};
+
+// Moves z, then beta to its maximisers, and `combination` = sum of beta_k x_k along with it: one
+// pass over the rows, whose chunk is still in the cache when its turn comes again. Without a move
+// only the rows whose beta changes are read.
+template <class Rows>
+MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, Subset subset, const Proximal prox,
+                                        Bias bias, Move move, const double* direction,
+                                        RowState& state, double* combination) {
+  const Size chunk = rows.chunk();
+  double next[kMaxChunk], weight[kMaxChunk];
+  RowSum sum(rows, combination);
+  NewtonSums sums;
+  for (Size from = 0; from < subset.count; from += chunk) {
+    const Size count = std::min(chunk, subset.count - from);
+    double* __restrict z = state.z.data() + from, * __restrict dz = state.dz.data() + from;
+    if (move == Move::kTo) {
+      const double offset = bias.feature * direction[rows.n_features] + bias.anchor;
+      for (Size j = 0; j < count; ++j) z[j] = rows.dot(subset[from + j], direction) + offset;
+    } else if (move == Move::kBy) {
+      const double offset = bias.feature * direction[rows.n_features];
+      for (Size j = 0; j < count; ++j) {
+        dz[j] = rows.dot(subset[from + j], direction) + offset;
+        z[j] += dz[j];
+      }
+    }
+    double losses = 0.0, gaps = 0.0;
+#pragma omp simd reduction(+ : losses, gaps)
+    for (Size j = 0; j < count; ++j) {
+      const Size k = from + j;
+      const Term term = prox.terms[k];
+      const Slope at = slope(term, prox.soften(k), prox.centre[k], z[j]);
+      const double value = term.value(z[j]);
+      next[j] = at.beta;
+      weight[j] = at.weight;
+      losses += value;
+      gaps += value + z[j] * at.beta - term.conjugate(at.beta);
+    }
+    sums.primal_loss += losses;
+    sums.fenchel_young += gaps;
+    for (Size j = 0; j < count; ++j) {
+      const Size k = from + j;
+      if (subset.rows && k + chunk < subset.count) rows.prefetch(subset[k + chunk]);
+      const double change = next[j] - state.beta[k];
+      if (change != 0.0) {
+        state.beta[k] = next[j];
+        sum.add(subset[k], change);
+        combination[rows.n_features] += change * bias.feature;
+      }
+      const bool held = (state.flags[k] & kInGram) != 0, sloped = weight[j] > 0.0;
+      state.flags[k] = static_cast<std::uint8_t>((held ? kInGram : 0) | (sloped ? kSloped : 0));
+      sums.n_sloped += sloped;
+      sums.n_leaving += held && !sloped;
+    }
+  }
+  sum.finish();
+  return sums;
+}
+
+// out[k] = <w, (x_i, bias.feature)> for the rows i = subset[k], begin <= k < end.
+template <class Rows>
+MAXMARGIN_CLONES void newton_predict(const Rows& rows, Subset subset, Bias bias, const double* w,
+                                     Size begin, Size end, double* out) {
+  const double offset = bias.feature * w[rows.n_features];
+  for (Size k = begin; k < end; ++k) out[k] = rows.dot(subset[k], w) + offset;
+}
+
+// gram = sum over the sloped rows of cost_k x_k x_k', by the rows that entered or left since. All
+// weights are cost_k times one number that changes with the softness, so this sum does not.
+template <class Rows>
+MAXMARGIN_CLONES void newton_gram(const Rows& rows, Subset subset, const double* cost, Bias bias,
+                                  Size begin, Size end, Dsyrk dsyrk, std::uint8_t* flags,
+                                  GramMatrix& gram) {
+  GramSum<Rows> entering(rows, bias, dsyrk, 1.0, gram), leaving(rows, bias, dsyrk, -1.0, gram);
+  for (Size k = begin; k < end; ++k) {
+    const bool held = (flags[k] & kInGram) != 0, sloped = (flags[k] & kSloped) != 0;
+    if (held == sloped) continue;
+    (sloped ? entering : leaving).add(subset[k], cost[k]);
+    flags[k] = sloped ? kSloped | kInGram : 0;
+  }
+  entering.finish();
+  leaving.finish();
+}
+
+}  // namespace maxmargin

@@ -1,0 +1,73 @@
+"""One against the rest, all classes in one pass: `core/one_vs_rest.hpp` runs the epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+import maxmargin._core as _core
+from maxmargin.objective import Intercept, Objective
+from maxmargin.solvers.base import SECONDS_PER_CALL, Begun, bias_of
+
+#: Classes served at once: the sums of as many stay in registers, and n × GROUP values in memory.
+GROUP = 24
+
+#: Epochs for all classes at once go on while more than this share of the pairs of a row and a class
+#: is in play, and at most MOST of them are made.
+IN_PLAY, MOST = 0.3, 4
+
+
+def begin_together(
+    objective: Objective,
+    numbers: NDArray[np.int32],
+    n_classes: int,
+    seed: int,
+    epochs: int,
+    stopped: Callable[[], bool],
+) -> list[Begun]:
+    """Make the first epochs of dual coordinate descent for classes 0, …, n_classes − 1 together.
+
+    `numbers` has the class of each row, any other number for those of no class here. `objective`
+    gives rows, costs, loss and intercept, which the classes share.
+    """
+    problem, K, stride = objective.problem, n_classes, _core.padded(n_classes)
+    n, d = problem.n_samples, problem.n_features
+    bias, free = bias_of(objective, reach=1.0), objective.intercept is Intercept.FREE
+    by_feature = _core.by_feature(problem.rows)
+    beta, W = np.zeros((n, stride)), np.zeros((d, stride) if by_feature else (K, d))
+    w_bias, anchor, violation, dual = np.zeros((4, stride))
+    threshold, active = np.full(stride, np.inf), np.ones((n, stride), dtype=np.uint8)
+    order = np.arange(n, dtype=np.int32)
+    sweep, random = _core.Sweep(n), _core.Random(seed)
+    while sweep.epochs < epochs and active[:, :K].mean() > IN_PLAY:
+        random.shuffle(order)
+        whole = False
+        while not (whole or stopped()):
+            whole = _core.one_vs_rest(
+                problem.rows, numbers, objective.terms, problem.squared_norms, K, beta, W, w_bias,
+                anchor, bias.feature, free, threshold, violation, dual, active, order, sweep,
+                SECONDS_PER_CALL,
+            )  # fmt: skip
+        if not whole:
+            break
+    weights = (W.T if by_feature else W)[:K]
+    return [
+        Begun(
+            beta[:, j].copy(),
+            np.append(weights[j], w_bias[j]),
+            anchor[j],
+            *_split(active[:, j]),
+            threshold[j],
+            dual[j],
+            sweep.epochs,
+        )
+        for j in range(K)
+    ]
+
+
+def _split(active: NDArray[np.uint8]) -> tuple[NDArray[np.int32], int]:
+    """Return the rows in play before the others, and how many they are."""
+    order = np.argsort(active == 0, kind="stable").astype(np.int32)
+    return order, int(np.count_nonzero(active))

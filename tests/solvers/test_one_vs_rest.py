@@ -1,0 +1,187 @@
+"""Common passes over the rows for all classes against the rest."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from made import DTYPES, STORAGES, as_float32, store
+from maxmargin import Intercept, LinearSVC, Objective, Problem, _core
+from maxmargin.certificate import Status
+from maxmargin.losses import HINGE, SQUARED_HINGE
+from maxmargin.solvers import one_vs_rest
+from maxmargin.solvers.base import bias_of
+from reference import one_vs_rest as twin
+
+LOSSES = pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=["hinge", "squared_hinge"])
+
+
+def classes(n=90, d=6, K=5, seed=0):
+    """K clouds that overlap, with a third of the values 0; the first rows have a class each."""
+    rng = np.random.default_rng(seed)
+    number = rng.integers(0, K, n)
+    number[:K] = np.arange(K)
+    X = rng.normal(size=(n, d)) + 1.5 * rng.normal(size=(K, d))[number]
+    X[rng.random((n, d)) < 1 / 3] = 0.0
+    return as_float32(X), number.astype(np.int32)
+
+
+def objective_of(X, numbers, loss, intercept=Intercept.NONE):
+    cost = np.random.default_rng(1).uniform(0.2, 1.0, len(numbers))
+    cost[-1] = 0.0
+    return Objective(Problem(X, np.where(numbers == 0, 1.0, -1.0), cost), loss, intercept, 1.0)
+
+
+@LOSSES
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])
+@pytest.mark.parametrize("intercept", list(Intercept))
+@pytest.mark.parametrize("d", [6, 70])  # laid out by feature, and by class if dense
+def test_epochs_equal_the_twin(loss, storage, dtype, intercept, d):
+    X, numbers = classes(d=d)
+    plain = objective_of(X, numbers, loss, intercept)
+    stored = objective_of(store(X, storage, dtype), numbers, loss, intercept)
+    epochs = 3
+    begun = one_vs_rest.begin_together(stored, numbers, 5, 7, epochs, lambda: False)
+    bias, free = bias_of(plain, reach=1.0), intercept is Intercept.FREE
+    state = SimpleNamespace(
+        beta=np.zeros((len(X), 5)), W=np.zeros((5, d + 1)), anchor=np.zeros(5),
+        threshold=np.full(5, np.inf), dual=np.zeros(5),
+    )  # fmt: skip
+    order, random = np.arange(len(X), dtype=np.int32), _core.Random(7)
+    for _ in range(begun[0].epochs):
+        random.shuffle(order)
+        twin.epoch(plain, numbers, bias.feature, state, order)
+        if free:
+            state.anchor += bias.feature * state.W[:, -1]
+    for j, one in enumerate(begun):
+        np.testing.assert_allclose(one.beta, state.beta[:, j], rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(one.w, state.W[j], rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(one.anchor, state.anchor[j], rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(one.threshold, state.threshold[j], rtol=1e-6)
+        np.testing.assert_allclose(one.dual, state.dual[j], rtol=1e-8)
+        assert set(one.order[: one.n_active]) == set(np.flatnonzero(state.active[:, j]))
+        assert sorted(one.order) == list(range(len(X)))
+
+
+@LOSSES
+def test_the_first_epoch_is_that_of_every_class_alone(loss):
+    X, numbers = classes()
+    begun = one_vs_rest.begin_together(objective_of(X, numbers, loss), numbers, 5, 3, 1, bool)
+    for j, one in enumerate(begun):
+        alone = objective_of(X, (numbers != j).astype(np.int32), loss)
+        beta, w, order = np.zeros(len(X)), np.zeros(7), np.arange(len(X), dtype=np.int32)
+        sweep = _core.Sweep(len(X))
+        _core.dual_cd(
+            alone.problem.rows, alone.terms, alone.problem.squared_norms, _core.Bias(0.0, 0.0),
+            False, beta, w, order, sweep, _core.Random(3), 1, 0.0, 1e9,
+        )  # fmt: skip
+        np.testing.assert_allclose(one.beta, beta, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(one.dual, sweep.dual, rtol=1e-10)
+        np.testing.assert_allclose(one.threshold, sweep.threshold, rtol=1e-10)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("options", [{}, {"penalized_intercept": True}, {"fit_intercept": False}])
+@pytest.mark.parametrize(("K", "d"), [(3, 6), (26, 70)])  # 26 are more than one group
+def test_same_optimum_as_fits_of_their_own(loss, options, K, d):
+    X, numbers = classes(n=260, d=d, K=K)
+    shared = dict(C=0.1, loss=loss, solver="dual_cd", random_state=0, **options)
+    model = LinearSVC(tol=1e-4, **shared).fit(X, numbers)
+    assert len(model.solutions_) == K
+    for j, solution in enumerate(model.solutions_):
+        assert solution.status is Status.OPTIMAL
+        assert 0.0 <= solution.certificate.relative_gap <= 1e-4
+        alone = LinearSVC(tol=1e-6, **shared).fit(X, numbers == j).certificate_
+        assert solution.certificate.dual <= alone.primal * (1 + 1e-12)
+        assert solution.certificate.primal >= alone.dual * (1 - 1e-12)
+        np.testing.assert_allclose(solution.certificate.primal, alone.primal, rtol=1e-4)
+
+
+def test_a_class_without_weight_and_threads():
+    X, numbers = classes(n=120, d=80, K=4)
+    weight = np.where(numbers == 2, 0.0, 1.0)
+    models = [
+        LinearSVC(solver="dual_cd", random_state=0, n_jobs=n_jobs).fit(X, numbers, weight)
+        for n_jobs in (1, 2)
+    ]
+    assert models[0].certificate_.relative_gap <= 1e-3
+    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
+    np.testing.assert_array_equal(models[0].coef_[2], 0.0)
+
+
+@pytest.mark.parametrize("limit", [{"max_iter": 1}, {"max_iter": 2}, {"max_time": 1e-9}])
+def test_limits_count_the_common_epochs(limit):
+    X, numbers = classes(n=200, d=80)
+    with pytest.warns(ConvergenceWarning):
+        model = LinearSVC(C=100.0, solver="dual_cd", tol=1e-9, **limit).fit(X, numbers)
+    assert model.n_iter_ <= limit.get("max_iter", 1)
+    assert all(solution.certificate.gap >= 0.0 for solution in model.solutions_)
+
+
+def test_warm_start_goes_on_from_the_last_fit():
+    X, numbers = classes(n=200, d=80)
+    model = LinearSVC(solver="dual_cd", tol=1e-4, warm_start=True, random_state=0)
+    first = model.fit(X, numbers).n_iter_
+    assert model.fit(X, numbers).n_iter_ < first
+
+
+def test_the_same_seed_gives_the_same_model():
+    X, numbers = classes(n=200, d=80)
+    one, other = (LinearSVC(solver="dual_cd", random_state=3).fit(X, numbers) for _ in range(2))
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+
+
+# --- mostly zeros ---
+
+
+def zeros(n=300, d=100, seed=0, dtype=np.float64):
+    X, numbers = classes(n, d, 4, seed)
+    X[np.random.default_rng(seed).random(X.shape) < 0.8] = 0.0
+    X[5] = 0.0
+    return X.astype(dtype), numbers
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])
+def test_mostly_zero_rows_are_compressed(dtype):
+    X, numbers = zeros(dtype=dtype)
+    X.setflags(write=False)
+    cost = np.ones(len(X))
+    problem = Problem(X, numbers.astype(np.float64), cost)
+    small = problem.compressed()
+    assert small.X.dtype == dtype
+    assert small.X.nnz == np.count_nonzero(X)
+    np.testing.assert_array_equal(small.X.toarray(), X)
+    np.testing.assert_array_equal(small.squared_norms, problem.squared_norms)
+
+
+def test_what_is_dense_or_narrow_or_sparse_stays():
+    X, numbers = zeros()
+    y = numbers.astype(np.float64)
+    for kept in (X + 1.0, np.ascontiguousarray(X[:, :20]), sparse.csr_array(X)):
+        problem = Problem(kept, y, np.ones(len(y)))
+        assert problem.compressed() is problem
+
+
+def test_compression_checks_its_arrays():
+    rows, n = _core.Rows(np.eye(4)), 4
+    offsets = np.arange(n + 1, dtype=np.int32)
+    values, columns = np.empty(8), np.empty(8, dtype=np.int32)
+    rows.compress(0, n, offsets, values, columns)
+    np.testing.assert_array_equal(columns[:4], np.arange(4))
+    with pytest.raises(ValueError, match="too short"):
+        rows.compress(0, n, offsets, values[:6], columns[:6])
+    with pytest.raises(ValueError, match="do not fit"):
+        rows.compress(0, n, np.array([0, 2, 2, 3, 4], dtype=np.int32), values, columns)
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
+def test_compressed_fits_are_those_of_csr(multi_class):
+    X, numbers = zeros()
+    shared = {"solver": "dual_cd", "random_state": 0, "multi_class": multi_class, "C": 0.1}
+    dense = LinearSVC(**shared).fit(X, numbers)
+    csr = LinearSVC(**shared).fit(sparse.csr_array(X), numbers)
+    np.testing.assert_allclose(dense.coef_, csr.coef_, rtol=1e-9, atol=1e-12)
+    assert dense.certificate_.relative_gap <= 1e-3
