@@ -42,9 +42,16 @@ SCALING = 1.5
 
 
 def make(intercept=Intercept.PENALIZED, K=5, storage="dense", dtype=np.float64):
-    X, y = classes(d=11, n_classes=K)
+    wide = storage == "wide"  # dense rows of many features have weights laid out by class
+    X, y = classes(d=70 if wide else 11, n_classes=K)
     return joint(
-        store(X, storage, dtype), y, K, intercept, C=0.1, weights=weights_for(60), scaling=SCALING
+        store(X, "dense" if wide else storage, dtype),
+        y,
+        K,
+        intercept,
+        C=0.1,
+        weights=weights_for(60),
+        scaling=SCALING,
     )
 
 
@@ -93,7 +100,7 @@ def assert_equal_to_twin(core, epochs, seed, move, **settings):
 
 
 @pytest.mark.parametrize("K", [2, 3, 5, 10, 26])
-@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("storage", [*STORAGES, "wide"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])
 def test_steps_of_pegasos_equal_the_twin(K, storage, dtype):
     core = Core(make(K=K, storage=storage, dtype=dtype), 1, Pegasos())
@@ -130,7 +137,7 @@ def test_the_projection_equals_the_twin(intercept, averaging, storage, batch_siz
 
 
 @pytest.mark.parametrize("rule", list(RULES))
-@pytest.mark.parametrize("storage", ["dense", "csr64"])
+@pytest.mark.parametrize("storage", ["dense", "wide", "csr64"])
 @pytest.mark.parametrize("batch_size", [1, 7])
 def test_every_rule_of_sgd_equals_the_twin(rule, storage, batch_size):
     schedule = Decay(0.05)
@@ -456,7 +463,7 @@ def test_the_core_checks_its_arrays():
     with pytest.raises(ValueError, match="columns"):
         core.run(1)
     core = Core(objective, 0, solver)
-    core.descent.rows = Core(make(storage="csr32"), 0, solver).descent.rows
+    core.descent.rows = Core(make(storage="wide"), 0, solver).descent.rows
     with pytest.raises(ValueError, match="n_features"):
         core.run(1)
 
