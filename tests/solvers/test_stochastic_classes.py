@@ -104,7 +104,7 @@ def assert_equal_to_twin(core, epochs, seed, move, **settings):
 @pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])
 def test_steps_of_pegasos_equal_the_twin(K, storage, dtype):
     core = Core(make(K=K, storage=storage, dtype=dtype), 1, Pegasos())
-    core.reference = make(K=K)
+    core.reference = make(K=K, storage="wide" if storage == "wide" else "dense")
     assert_equal_to_twin(core, 5, 1, textbook.pegasos())
 
 
@@ -143,7 +143,7 @@ def test_every_rule_of_sgd_equals_the_twin(rule, storage, batch_size):
     schedule = Decay(0.05)
     solver = SGD(schedule, rule, batch_size)
     core = Core(make(storage=storage), 4, solver, schedule)
-    core.reference = make()
+    core.reference = make(storage="wide" if storage == "wide" else "dense")
     total = float(core.objective.problem.cost.sum())
     move = textbook.sgd(lambda t: schedule.step(t, 1.0 / total), total, rule=rule)
     assert_equal_to_twin(core, 5, 4, move, batch_size=batch_size)
