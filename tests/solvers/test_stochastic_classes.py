@@ -137,13 +137,13 @@ def test_the_projection_equals_the_twin(intercept, averaging, storage, batch_siz
 
 
 @pytest.mark.parametrize("rule", list(RULES))
-@pytest.mark.parametrize("storage", ["dense", "wide", "csr64"])
+@pytest.mark.parametrize("storage", ["dense", "csr64"])
 @pytest.mark.parametrize("batch_size", [1, 7])
 def test_every_rule_of_sgd_equals_the_twin(rule, storage, batch_size):
     schedule = Decay(0.05)
     solver = SGD(schedule, rule, batch_size)
     core = Core(make(storage=storage), 4, solver, schedule)
-    core.reference = make(storage="wide" if storage == "wide" else "dense")
+    core.reference = make()
     total = float(core.objective.problem.cost.sum())
     move = textbook.sgd(lambda t: schedule.step(t, 1.0 / total), total, rule=rule)
     assert_equal_to_twin(core, 5, 4, move, batch_size=batch_size)

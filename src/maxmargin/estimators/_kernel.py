@@ -67,6 +67,9 @@ _NAMES = (
 #: Bytes of kernel values that are kept for all problems of a fit.
 _TABLE = 2**26
 
+#: Values of a sample from which on its kernel values are worth sharing.
+_WORTH_SHARING = 32
+
 #: Rows of X, targets and costs of one problem.
 Task = tuple[NDArray[np.intp], Array, Array]
 
@@ -269,7 +272,7 @@ def _shared(
     if not isinstance(solver, SMO) or len(members) < 3 or X.shape[0] <= 2 * solver.small:
         return None
     samples = KernelSamples(kernel, X, solver.n_threads)
-    if samples.formula is None or samples.cheap:
+    if samples.formula is None or samples.stored < _WORTH_SHARING:
         return None
     cache = 0.25e-6 * free_memory() if solver.cache_size is None else solver.cache_size
     return SharedSamples(samples, members, cache)

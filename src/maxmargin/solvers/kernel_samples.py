@@ -22,10 +22,6 @@ _EXACT_VALUES, _EXACT_PRODUCTS = 2**23, 2**27
 _VALUES_PER_BLOCK = 2**22
 
 
-#: Values of a sample up to which its kernel rows are cheap.
-_CHEAP = 32
-
-
 def affords_float64(X: Matrix, n_values: int) -> bool:
     """Whether so many kernel values of rows like those of X take no time to speak of in float64."""
     stored = X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else X.shape[1]
@@ -101,12 +97,9 @@ class KernelSamples:
         return values[:, 0]
 
     @property
-    def cheap(self) -> bool:
-        """Whether a kernel row takes less time to compute than memory to keep it takes to touch."""
-        if self.formula is None:
-            return False
-        stored = _n_values(self.X[:256]) / 256 if self.sparse else self.X.shape[1]
-        return bool(stored < _CHEAP)
+    def stored(self) -> float:
+        """Values of a sample, roughly: what a kernel value costs."""
+        return _n_values(self.X[:256]) / 256 if self.sparse else self.X.shape[1]
 
     def _block(self, index: Array) -> Array:
         return np.ascontiguousarray(self.kernel(self.X[index], self.X), dtype=np.float32)

@@ -34,8 +34,9 @@ _PATIENCE = 30
 #: Kernel values beyond it leave the range of float32 in sums and products.
 _LARGEST = 1e30
 
-#: Megabytes for rows that are cheap: more would take longer to touch than the rows to compute.
-_CACHE_IF_CHEAP = 256.0
+#: Megabytes for rows of samples of fewer values than that: more would take longer to touch than the
+#: rows to compute again.
+_CACHE_IF_CHEAP = {32: 256.0, 128: 1000.0}
 
 #: Samples at which sums of float32 kernel values are compared with float64.
 _TRIED = 128
@@ -59,8 +60,8 @@ class SMO:
     working_set : int
         Samples whose kernel values among each other are at hand at a time.
     cache_size : float or None
-        Megabytes for kernel rows; None: half of the memory that is free, or 256 for samples of so
-        few values that rows are cheaper to compute than to keep.
+        Megabytes for kernel rows; None: half of the memory that is free, or 256 or 1,000 for
+        samples of so few values, 32 or 128, that rows are cheaper to compute than to keep.
     n_threads : int
         Threads for kernel values.
     small : int
@@ -235,7 +236,9 @@ def _some(index: NDArray[np.intp]) -> NDArray[np.intp]:
 
 def cache_for(samples: KernelSamples, cache_size: float | None) -> float | None:
     """Return the megabytes for kernel rows: as given, few if rows are cheap, None: no limit."""
-    return _CACHE_IF_CHEAP if cache_size is None and samples.cheap else cache_size
+    if cache_size is not None or samples.formula is None:
+        return cache_size
+    return next((most for few, most in _CACHE_IF_CHEAP.items() if samples.stored < few), None)
 
 
 def row_capacity(n: int, cache_size: float | None, least: int) -> int:
