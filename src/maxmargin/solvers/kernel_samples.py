@@ -62,8 +62,8 @@ class KernelSamples:
             square = np.asarray(X.power(2).sum(axis=1), dtype=np.float32).ravel()
             return X, np.ascontiguousarray(square)
         X = X.toarray() if sparse.issparse(X) else X
-        samples = np.empty(X.shape, dtype=np.float32)
-        np.subtract(X, 0.0 if self.centre is None else self.centre, out=samples, casting="same_kind")
+        samples, centre = np.empty(X.shape, dtype=np.float32), self.centre
+        np.subtract(X, 0.0 if centre is None else centre, out=samples, casting="same_kind")
         samples *= self.kernel.unit
         return samples, np.einsum("ij,ij->i", samples, samples, dtype=np.float64).astype(np.float32)
 
