@@ -433,3 +433,15 @@ def test_a_kernel_matrix_is_tried_whole_where_that_is_cheap():
         model = SVC(kernel="precomputed").fit(K, y)
     assert model.certificate_.status is Status.STATIONARY
     assert not model.certificate_.convex
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("scale", [1e-42, 1e-20, 1e20, 1e39])
+def test_scales_beyond_float32_change_nothing(storage, scale):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    model, plain = SVC().fit(storage(scale * X), y), SVC().fit(storage(X), y)
+    assert model.certificate_.status is Status.OPTIMAL
+    assert model.certificate_.dual == pytest.approx(plain.certificate_.dual, rel=2e-3)
+    assert model.score(storage(scale * X), y) > 0.9

@@ -226,7 +226,6 @@ void bind_classes(nb::module_& m) {
       .def_prop_ro("violation", [](const BoundClassSmo& self) { return self.smo->violation; })
       .def_prop_ro("gap", [](const BoundClassSmo& self) { return self.smo->gap; })
       .def_prop_ro("dual", [](const BoundClassSmo& self) { return self.smo->dual; })
-      .def_prop_ro("stuck", [](const BoundClassSmo& self) { return self.smo->stuck; })
       .def_prop_ro("steps", [](const BoundClassSmo& self) { return self.smo->steps; })
       .def_prop_ro("outer_steps", [](const BoundClassSmo& self) { return self.smo->outer_steps; })
       .def_prop_ro("rows_computed",

@@ -95,7 +95,6 @@ class ClassSmo {
   Size steps = 0, outer_steps = 0;
   double violation = std::numeric_limits<double>::infinity();
   double gap = std::numeric_limits<double>::infinity(), dual = 0.0;  // about
-  bool stuck = false;  // nothing is left to gain that rounding would show
 
   ClassSmo(const ClassSmoProblem& problem, Size working, Size capacity, RowSource source)
       : alpha(static_cast<std::size_t>(problem.n * problem.n_classes), 0.0),
@@ -256,7 +255,6 @@ class ClassSmo {
     }
     steps += made;
     ++outer_steps;
-    stuck = made == 0;
     return made > 0;
   }
 

@@ -148,7 +148,8 @@ class NewtonLevel {
       // A sample's curvature does better on the first step than on the later ones.
       const double target = (sample_ ? 0.1 : 1.0) * tol * (primal - gap());
       if (!promising && !free_ && !terms_.loss.bounded && gap() * gap() <= previous_ * target) {
-        w = shifted(std::move(w), 1.0, next_direction(poll));
+        const std::vector<double> direction = next_direction(poll);
+        w = shifted(std::move(w), 1.0, direction);
         ahead_ = true;
         ++n_steps;
         return;

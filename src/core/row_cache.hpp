@@ -28,7 +28,6 @@ class RowCache {
   RowCache(const RowCache&) = delete;
   RowCache(RowCache&&) = default;
 
-  Size capacity() const { return capacity_; }
   Size rows_computed() const { return rows_computed_; }
 
   // Row i, which must have been fetched and not given way since.

@@ -102,3 +102,25 @@ def test_a_callers_function_is_not_screened(from_few):
     assert screening.Screening.applies(
         DualForm.of(linear), KernelSamples(linear.kernel, linear.problem.X)
     )
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Gaussian(1.0)], ids=["linear", "gaussian"])
+def test_repeated_rows_leave_nothing_to_gain(from_few, kernel):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (600, 2)).astype(float)
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    problem = Objective(Problem(X, y, np.ones(600)), HINGE, Intercept.FREE, kernel=kernel)
+    assert solve(problem).status is Status.OPTIMAL
+
+
+def test_parts_without_weight_are_passed_over(from_few):
+    problem = objective()
+    cost = np.zeros(1200)
+    cost[np.random.default_rng(5).permutation(1200)[:8]] = 5.0
+    posed = Objective(
+        Problem(problem.problem.X, problem.problem.y, cost), HINGE, Intercept.FREE,
+        kernel=problem.kernel,
+    )  # fmt: skip
+    solution = solve(posed)
+    assert solution.status is Status.OPTIMAL
+    assert not solution.beta[cost == 0.0].any()

@@ -49,7 +49,7 @@ class SVC(ClassifierMixin, KernelModel):
     Minimises ½‖w‖² + Σ C_i max(0, 1 − y_i f(x_i)) over f(x) = <w, φ(x)> + b, where the kernel is
     <φ(x), φ(z)>. What more than two classes are is the choice of `multi_class`. Parameters and
     fitted attributes have the names of `sklearn.svm.SVC`. What differs: `tol` is the relative
-    duality gap to prove; `cache_size` is half of the free memory unless given; `max_iter` counts
+    duality gap to prove; `cache_size` is up to half of the free memory unless given; `max_iter` counts
     working sets; in gamma="scale" a sample weight counts like a repetition; `coef_` and
     `dual_coef_` are arrays after sparse data too; for probabilities there is
     `sklearn.calibration.CalibratedClassifierCV`.
@@ -87,7 +87,7 @@ class SVC(ClassifierMixin, KernelModel):
     max_iter : int or None, default=None
         Most working sets, steps of an interior-point method, or epochs; None or -1: no limit.
     max_time : float or None, default=None
-        Most seconds, for all pairs of classes together.
+        Most seconds, for all problems together.
     warm_start : bool, default=False
         Whether to start from the last fit, scaled with the cost: to go on after a limit or Ctrl-C,
         or to follow a change of C. The problems must have the sizes they had.
@@ -101,7 +101,7 @@ class SVC(ClassifierMixin, KernelModel):
     break_ties : bool, default=False
         Whether `predict` breaks ties of votes by the decision values.
     n_jobs : int or None, default=None
-        Threads: over the pairs of classes, or for the kernel values of dense data if there is one.
+        Threads: over the problems of several classes, or within one for its kernel values.
     random_state : int, RandomState or None, default=None
         Seeds the draws of Pegasos; the others are deterministic.
     verbose : int, default=0

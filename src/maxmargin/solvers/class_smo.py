@@ -122,7 +122,9 @@ class ClassSMO:
         if start.beta is not None:  # a start is looked at before the first step
             b = np.zeros(objective.n_classes) + start.b
             beta = objective.feasible(start.beta, start.beta, b)
-            ascent.go_on(beta, b, objective.kernel_values(beta))
+            values = exact_values(objective, beta, monitor)
+            if values is not None:
+                ascent.go_on(beta, b, values)
             steps = 0
         least, bound, failures, precise = math.inf, -math.inf, 0, False
         while True:

@@ -63,8 +63,8 @@ class KernelSamples:
             return X, np.ascontiguousarray(square)
         X = X.toarray() if sparse.issparse(X) else X
         samples, centre = np.empty(X.shape, dtype=np.float32), self.centre
-        np.subtract(X, 0.0 if centre is None else centre, out=samples, casting="same_kind")
-        samples *= self.kernel.unit
+        for rows in _slices(*X.shape):  # scaled before float32 can overflow
+            samples[rows] = (X[rows] if centre is None else X[rows] - centre) * self.kernel.unit
         return samples, np.einsum("ij,ij->i", samples, samples, dtype=np.float64).astype(np.float32)
 
     @cached_property

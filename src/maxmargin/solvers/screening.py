@@ -79,6 +79,8 @@ class Screening:
         missing = gain[gain > 0.0]
         reach = np.sqrt((missing**2).sum() / max(1, len(missing))) if self.beta.any() else np.inf
         active, others = part[gain > -reach], part[gain <= -reach]
+        if len(active) == 0:  # no sample gains, or none has a cost
+            return others
         smo, form, before = self.engine(active), self.form, self.beta.copy()
         residual, value = form.state(before, self.z)
         smo.go_on(before[active], residual[active], value)

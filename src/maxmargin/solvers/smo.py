@@ -105,8 +105,8 @@ class SMO:
             smo.go_on(begin, *form.state(begin, z))
         steps, tol = 0, monitor.tol  # a start is looked at before the first step
         most = _STEPS_IF_HARD if objective.hard else _STEPS_PER_LOOK
-        if start.beta is None and not screened:
-            steps = monitor.iterations_left(0, most)
+        if start.beta is None and not (screened and begin.any()):
+            steps = monitor.iterations_left(screened, most)
         least, failures, precise = math.inf, 0, False
         while True:
             before = smo.outer_steps
@@ -151,12 +151,14 @@ class SMO:
         monitor: Monitor,
     ) -> tuple[Array, Array | None, int]:
         """Return where to start, Kβ there if there was time for it, and the steps that it took."""
+        made = 0
         if start.beta is None and Screening.applies(form, samples):
             screening = Screening(form, samples, partial(self._engine, form, samples), monitor)
             if screening.run():
                 return screening.beta, screening.z, screening.n_iter
+            made = screening.n_iter
         begin = form.begin if start.beta is None else form.unfold(objective, start.beta)
-        return begin, _values(objective, samples, form.fold(begin), monitor), 0
+        return begin, _values(objective, samples, form.fold(begin), monitor), made
 
     def _engine(
         self,
@@ -205,12 +207,11 @@ def _values(
 def exact_values(
     objective: Objective | JointExpansion, beta: Array, monitor: Monitor
 ) -> Array | None:
-    """Kβ in float64; None if a caller's kernel takes so long that it is to stop first."""
+    """Kβ in float64; None if it is to stop first."""
     assert objective.kernel is not None
-    if objective.kernel.formula() is not None:
-        return objective.kernel_values(beta)
+    size = _VALUES_PER_POLL if objective.kernel.formula() is None else 16 * _VALUES_PER_POLL
     values = np.zeros_like(beta)
-    for rows, block in objective.kernel_blocks(beta, _VALUES_PER_POLL):
+    for rows, block in objective.kernel_blocks(beta, size):
         values[rows] = block
         if rows.stop < len(beta) and monitor.stopped():
             return None
