@@ -49,7 +49,7 @@ class SVC(ClassifierMixin, KernelModel):
     Minimises ½‖w‖² + Σ C_i max(0, 1 − y_i f(x_i)) over f(x) = <w, φ(x)> + b, where the kernel is
     <φ(x), φ(z)>. What more than two classes are is the choice of `multi_class`. Parameters and
     fitted attributes have the names of `sklearn.svm.SVC`. What differs: `tol` is the relative
-    duality gap to prove; `cache_size` is up to half of the free memory unless given; `max_iter` counts
+    duality gap to prove; `cache_size` is at most half of the free memory if None; `max_iter` counts
     working sets; in gamma="scale" a sample weight counts like a repetition; `coef_` and
     `dual_coef_` are arrays after sparse data too; for probabilities there is
     `sklearn.calibration.CalibratedClassifierCV`.
