@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from made import DTYPES, STORAGES, as_float32, store, weights_for
+from made import DTYPES, STORAGES, as_float32, classes, store, weights_for
 from maxmargin import Intercept, Objective, Problem, Status, _core
 from maxmargin.certificate import certify_joint, certify_joint_expansion
 from maxmargin.joint import JointExpansion, JointObjective
@@ -33,16 +33,6 @@ BOTH_INTERCEPTS = pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i:
 KERNELS = [Gaussian(0.3), Polynomial(0.5, 3, 1.0), Linear(), Laplacian(0.3)]
 ALL_KERNELS = pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
 SEEDS = st.integers(0, 2**32 - 1)
-
-
-def classes(n=60, d=4, n_classes=5, seed=0):
-    """Overlapping classes off the origin, a third of the values zero, each class present."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(n_classes, size=n)
-    y[:n_classes] = np.arange(n_classes)
-    X = rng.normal(size=(n, d)) + rng.normal(size=(n_classes, d))[y] + 0.5
-    X[rng.random((n, d)) < 1 / 3] = 0.0
-    return as_float32(X), y
 
 
 def joint(X, y, kernel, intercept=Intercept.FREE, *, C=1.0, weights=None, n_classes=None):

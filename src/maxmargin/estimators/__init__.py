@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from maxmargin.estimators._cost import CostEstimate
-from maxmargin.estimators.kernel import SVC, SVR
+from maxmargin.estimators.kernel import SVC
+from maxmargin.estimators.kernel_regression import SVR
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
 from maxmargin.estimators.nu import NuSVC, NuSVR, OneClassSVM
 from maxmargin.estimators.pegasos import PegasosClassifier

@@ -1,4 +1,4 @@
-"""SVC and SVR: kernel machines."""
+"""SVC: kernel classification."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.certificate import Status
 from maxmargin.estimators._kernel import KernelModel, Task
 from maxmargin.kernels import Kernel
-from maxmargin.losses import HINGE, regression_loss
+from maxmargin.losses import HINGE
 from maxmargin.multiclass import (
     binary_targets,
     check_both_sides,
@@ -36,7 +36,6 @@ from maxmargin.validation import (
     Matrix,
     check_choice,
     check_one_label,
-    check_tube,
     class_costs,
     class_factors,
     sample_costs,
@@ -352,97 +351,3 @@ class SVC(ClassifierMixin, KernelModel):
         scores = votes(values, len(self.classes_))
         counts = scores if self.break_ties else np.rint(scores)
         return np.asarray(self.classes_[counts.argmax(axis=1)])
-
-
-class SVR(RegressorMixin, KernelModel):
-    """Kernel support vector regression that proves its answer.
-
-    Minimises ½‖w‖² + Σ C_i max(0, |y_i − f(x_i)| − ε). Parameters and fitted attributes are those
-    of `sklearn.svm.SVR`, with the differences named at `SVC`.
-
-    Parameters
-    ----------
-    C, kernel, degree, gamma, coef0, fit_intercept, tol, cache_size, max_iter, max_time
-        As in `SVC`; so are `warm_start`, `n_jobs`, `verbose` and `solver`, without "pegasos".
-    epsilon : float, default=0.1
-        Errors up to this size cost nothing.
-
-    Attributes
-    ----------
-    support_, support_vectors_, n_support_, dual_coef_, intercept_
-        As in `sklearn.svm.SVR`.
-    certificate_, solution_, history_
-        The proof, the solution, the looks at the gap.
-    """
-
-    _solvers = ("smo", "qp")
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        shrinking: bool = True,
-        fit_intercept: bool = True,
-        solver: Any = "smo",
-        tol: float = 1e-3,
-        cache_size: float | None = None,
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.tol = tol
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
-        """Fit to the rows of X with targets y; `sample_weight` multiplies C."""
-        X, y = self._check_rows(X, y, y_numeric=True)
-        check_tube(self.epsilon)
-        cost = sample_costs(X, self.C, None, sample_weight)
-        X, kernel = self._posed(X, cost)
-        target = np.ascontiguousarray(y, dtype=np.float64)
-        rows = np.arange(X.shape[0])
-        progress = self._solve(X, kernel, [(rows, target, cost)])
-        solution = self.solution_
-        support = np.flatnonzero(solution.w).astype(np.int32)
-        self.n_support_ = np.array([len(support)], dtype=np.int32)
-        self._finish(X, solution.w[np.newaxis], support, kernel)
-        self.n_iter_ = solution.n_iter
-        progress.end()
-        self._warn_if_unproven(X)
-        return self
-
-    def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
-        loss = regression_loss("epsilon_insensitive", float(self.epsilon))
-        return Objective(problem, loss, self._intercept(), kernel=kernel)
-
-    @property
-    def coef_(self) -> Array:
-        """The weights of a linear kernel."""
-        return self._linear_weights(lambda: self.dual_coef_)
-
-    def predict(self, X: Any) -> Array:
-        """f(x) of each row."""
-        check_is_fitted(self)
-        return np.asarray(self._values(X, self.dual_coef_)[:, 0] + self.intercept_[0])

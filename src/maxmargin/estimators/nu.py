@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
 from maxmargin.estimators._kernel import KernelModel
-from maxmargin.estimators.kernel import SVC, SVR
+from maxmargin.estimators.kernel import SVC
+from maxmargin.estimators.kernel_regression import SVR
 from maxmargin.kernels import Kernel
 from maxmargin.losses import EPSILON_INSENSITIVE, HINGE
 from maxmargin.multiclass import check_both_sides
