@@ -158,9 +158,6 @@ void bind_newton(nb::module_& m) {
       .def_prop_ro(
           "n_steps",
           [](const Level& self) { return self.visit([](auto& level) { return level.n_steps; }); })
-      .def_prop_ro(
-          "ahead",
-          [](const Level& self) { return self.visit([](auto& level) { return level.ahead(); }); })
       .def_prop_ro("n_sloped",
                    [](const Level& self) {
                      return self.visit([](auto& level) { return level.sums().n_sloped; });

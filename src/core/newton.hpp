@@ -66,7 +66,6 @@ class NewtonLevel {
   double gap() const { return imbalance + softening; }
   double b() const { return bias_.anchor + bias_.feature * w.back(); }
   const NewtonSums& sums() const { return sums_; }
-  bool ahead() const { return ahead_; }
 
   // Takes the curvature from a sample, which must outlive this, if that had rows enough to tell it:
   // no Gram matrix of all rows is needed then, as long as the steps do well.
@@ -146,7 +145,7 @@ class NewtonLevel {
         return;
       }
       // A sample's curvature does better on the first step than on the later ones.
-      const double target = (sample_ ? 0.1 : 1.0) * tol * (primal - gap());
+      const double target = (sample_ ? 0.25 : 1.0) * tol * (primal - gap());
       if (!promising && !free_ && !terms_.loss.bounded && gap() * gap() <= previous_ * target) {
         const std::vector<double> direction = next_direction(poll);
         w = shifted(std::move(w), 1.0, direction);

@@ -11,6 +11,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from joblib.parallel import ThreadingBackend
 from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
 
 from maxmargin.validation import Array
 
@@ -38,12 +39,19 @@ def in_threads(
         return list(pool.map(function, tasks))
 
 
-def binary_targets(y: NDArray[Any], cost: Array) -> tuple[NDArray[Any], list[Array]]:
-    """Return the labels, and ±1 for each problem: one for two labels, else one for each label."""
-    check_several_classes(y, cost)
+def class_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Return the distinct labels, or refuse what is none; a few tell it of all."""
+    if y.dtype == object:
+        check_classification_targets(y)  # what cannot be sorted
     classes = np.unique(y)
+    check_classification_targets(classes if len(classes) <= 20 else y)
+    return classes
+
+
+def binary_targets(y: NDArray[Any], classes: NDArray[Any]) -> list[Array]:
+    """Return ±1 for each problem: one for two labels, else one for each label."""
     positives = classes[1:] if len(classes) == 2 else classes
-    return classes, [np.where(y == positive, 1.0, -1.0) for positive in positives]
+    return [np.where(y == positive, 1.0, -1.0) for positive in positives]
 
 
 def check_several_classes(y: NDArray[Any], cost: Array) -> None:

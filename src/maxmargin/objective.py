@@ -57,7 +57,7 @@ class Objective:
         y = self.problem.y
         if self.mass is not None:
             _check_mass(self)
-        if self.loss.one_sided and not (np.abs(y) == 1.0).all():
+        if self.loss.one_sided and not ((y == 1.0) | (y == -1.0)).all():
             raise ValueError(
                 f"loss={self.loss.name!r} needs labels -1 and +1, got {np.unique(y)[:5].tolist()}."
             )
@@ -111,7 +111,8 @@ class Objective:
         if self.mass is not None and self.loss.one_sided:
             return 1e-11 * 0.5 * self.mass * float((cost * self.diagonal).max())
         longest = float(self.diagonal.max())
-        needed = 0.5 * float(np.abs(y).max()) ** 2 / longest if longest > 0.0 else np.inf
+        reach = 1.0 if self.loss.one_sided else float(np.abs(y).max())
+        needed = 0.5 * reach**2 / longest if longest > 0.0 else np.inf
         return 1e-11 * min(self.at_zero, needed)
 
     @property

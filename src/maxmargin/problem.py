@@ -41,7 +41,7 @@ class Problem:
                 raise TypeError(f"{name} must be a float64 array.")
             if values.shape != (n,):
                 raise ValueError(f"{name} must have shape ({n},), got {values.shape}.")
-        if not (np.isfinite(self.cost).all() and (self.cost >= 0.0).all()):
+        if n > 0 and not (self.cost.min() >= 0.0 and self.cost.max() < np.inf):
             raise ValueError("cost must be finite and 0 or larger for every sample.")
 
     def with_targets(self, y: Array, cost: Array) -> Problem:

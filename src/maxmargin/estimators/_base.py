@@ -342,5 +342,5 @@ def joint_solver(given: Any) -> Any:
 
 def _alike(target: Array, cost: Array) -> bool:
     """Whether no two samples of positive weight are to be told apart."""
-    live = target[cost > 0.0]
+    live = target if cost.all() else target[cost > 0.0]
     return len(live) == 0 or bool((live == live[0]).all())

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
@@ -23,6 +22,7 @@ from maxmargin.multiclass import (
     binary_targets,
     check_both_sides,
     check_several_classes,
+    class_labels,
     class_pairs,
     collapsed,
     pair_targets,
@@ -177,7 +177,7 @@ class SVC(ClassifierMixin, KernelModel):
         """Fit to the rows of X with labels y; `sample_weight` multiplies C."""
         check_one_label(self, y)
         X, y = self._check_rows(X, y)
-        check_classification_targets(y)
+        classes = class_labels(y)
         kind = self._check_kind()
         if self.probability:
             raise ValueError(
@@ -186,7 +186,7 @@ class SVC(ClassifierMixin, KernelModel):
                 " predict_proba."
             )
         weighted = sample_costs(X, self._weight(), None, sample_weight)
-        self.classes_ = np.unique(y)
+        self.classes_ = classes
         cost = class_costs(weighted, self.class_weight, self.classes_, y)
         self.class_weight_ = class_factors(weighted, self.class_weight, self.classes_, y)
         check_several_classes(y, cost)
@@ -205,7 +205,7 @@ class SVC(ClassifierMixin, KernelModel):
             self._store(X, members, kernel)
         else:
             everyone = np.arange(X.shape[0])
-            tasks = [(everyone, target, cost) for target in binary_targets(y, cost)[1]]
+            tasks = [(everyone, target, cost) for target in binary_targets(y, classes)]
             progress = self._solve(X, kernel, tasks)
             sides = ((label, "the rest") for label in self.classes_.tolist())
             self._refuse_inseparable(sides, tasks, X.shape[0])

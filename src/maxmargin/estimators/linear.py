@@ -8,12 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.callback import with_callbacks
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.estimators._base import LinearModel
 from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
-from maxmargin.multiclass import binary_targets, check_several_classes, pair_targets, votes
+from maxmargin.multiclass import (
+    binary_targets,
+    check_several_classes,
+    class_labels,
+    pair_targets,
+    votes,
+)
 from maxmargin.problem import Problem
 from maxmargin.solvers import Solver
 from maxmargin.validation import (
@@ -168,25 +173,23 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
         """Fit to the rows of X with labels y; `sample_weight` multiplies C."""
         check_one_label(self, y)
         X, y = self._check_training(X, y)
-        check_classification_targets(y)
+        classes = class_labels(y)
         kind = check_choice("multi_class", self.multi_class, ("ovr", "crammer_singer", "ovo"))
         loss = CLASSIFICATION[check_choice("loss", self.loss, CLASSIFICATION)]
         cost = sample_costs(X, self.C, self.lam, sample_weight)
+        cost = class_costs(cost, self.class_weight, classes, y)
         check_several_classes(y, cost)
-        self.classes_ = np.unique(y)
-        cost = class_costs(cost, self.class_weight, self.classes_, y)
+        self.classes_ = classes
         if kind == "crammer_singer":
-            check_several_classes(y, cost)
             self._fit_joint(X, y, cost)
-        elif kind == "ovr" or len(self.classes_) == 2:
-            _, targets = binary_targets(y, cost)
+        elif kind == "ovr" or len(classes) == 2:
+            targets = binary_targets(y, classes)
             numbers = None
             if len(targets) > 1:
-                numbers = np.searchsorted(self.classes_, y).astype(np.int32)
+                numbers = np.searchsorted(classes, y).astype(np.int32)
             self._fit_targets(X, targets, [cost] * len(targets), loss, numbers=numbers)
         else:
-            check_several_classes(y, cost)
-            members, targets = pair_targets(y, self.classes_)
+            members, targets = pair_targets(y, classes)
             self._fit_targets(X, targets, [cost[rows] for rows in members], loss, members)
         return self
 

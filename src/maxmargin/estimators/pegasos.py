@@ -22,6 +22,7 @@ from maxmargin.losses import CLASSIFICATION
 from maxmargin.multiclass import (
     binary_targets,
     check_several_classes,
+    class_labels,
     class_numbers,
     collapsed,
     n_threads,
@@ -160,16 +161,16 @@ random_state, verbose
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PegasosClassifier:
         """Fit to the rows of X with labels y; `sample_weight` multiplies C = 1/(n lam)."""
         X, y = (self._check_training if self._linear else self._check_rows)(X, y)
-        check_classification_targets(y)
+        classes = class_labels(y)
         cost = sample_costs(X, None, self.lam, sample_weight)
         check_several_classes(y, cost)
-        joint, self.classes_ = self._joint, np.unique(y)
+        joint, self.classes_ = self._joint, classes
         self._streams: list[PegasosStream] = []
         self._forget(*(("dual_coef_", "support_vectors_") if self._linear else ("coef_",)))
         if joint:
             self._fit_joint(X, y, cost)
         else:
-            _, targets = binary_targets(y, cost)
+            targets = binary_targets(y, classes)
             if self._linear:
                 self._fit_targets(X, targets, [cost] * len(targets), self._loss())
             else:

@@ -98,13 +98,14 @@ class Newton:
                 n_iter += level.n_steps
                 whole.borrow(level)
             whole.start(w, softness, _centre(n_iter, n), monitor.stopped)
+        follows = not (objective.loss.bounded or free)  # the dual point from w
         before, status = n_iter, Status.RUNNING
         while status is Status.RUNNING:
             steps = monitor.iterations_left(n_iter, _STEPS_PER_LOOK)
             whole.solve(monitor.tol, self.shrink, steps, monitor.stopped)
             n_iter = before + whole.n_steps
             w, b = whole.w[:d], whole.b
-            if whole.ahead:
+            if follows:
                 status = monitor.judge_point(w, b, n_iter)
             else:
                 status = monitor.judge(w, b, whole.beta, n_iter)
