@@ -181,20 +181,34 @@ class DenseKernel {
  private:
   MAXMARGIN_CLONES void tile(const float* rows, const float* row_squares, Size height, Size panel,
                              float* const* values, Size origin) const {
-    if (height == kHeight) return tile_of<kHeight>(rows, row_squares, panel, values, origin);
-    for (Size r = 0; r < height; ++r)
-      tile_of<1>(rows + r * d_, row_squares + r, panel, values + r, origin);
+    switch (height) {
+      case 1:
+        return tile_of<1>(rows, row_squares, panel, values, origin);
+      case 2:
+        return tile_of<2>(rows, row_squares, panel, values, origin);
+      case 3:
+        return tile_of<3>(rows, row_squares, panel, values, origin);
+      case 4:
+        return tile_of<4>(rows, row_squares, panel, values, origin);
+      case 5:
+        return tile_of<5>(rows, row_squares, panel, values, origin);
+      default:
+        return tile_of<kHeight>(rows, row_squares, panel, values, origin);
+    }
   }
 
   template <int height>
   MAXMARGIN_INLINE void tile_of(const float* rows, const float* row_squares, Size panel,
                                 float* const* values, Size origin) const {
     typedef float Lanes __attribute__((vector_size(32), aligned(4)));
-    Lanes low[height] = {}, high[height] = {};
+    Lanes low[height], high[height];
+#pragma GCC unroll 8  // as are the loops below: the sums stay in registers
+    for (int r = 0; r < height; ++r) low[r] = high[r] = Lanes{};
     const float* sample = panels_.data() + panel * kWidth * d_;
     for (Size k = 0; k < d_; ++k, sample += kWidth) {
       const Lanes a = *reinterpret_cast<const Lanes*>(sample);
       const Lanes b = *reinterpret_cast<const Lanes*>(sample + 8);
+#pragma GCC unroll 8
       for (int r = 0; r < height; ++r) {
         const float value = rows[r * d_ + k];
         low[r] += value * a;
@@ -203,13 +217,15 @@ class DenseKernel {
     }
     const Size begin = panel * kWidth;
     const bool whole = begin + kWidth <= n_;
+    float sums[height][kWidth];
+#pragma GCC unroll 8
     for (int r = 0; r < height; ++r) {
-      float sums[kWidth];
-      float* out = whole ? values[r] + (begin - origin) : sums;
-      *reinterpret_cast<Lanes*>(out) = low[r];
-      *reinterpret_cast<Lanes*>(out + 8) = high[r];
-      apply_kernel(formula_, row_squares[r], squares_.data() + begin, kWidth, out);
-      if (!whole) std::copy_n(sums, n_ - begin, values[r] + (begin - origin));
+      *reinterpret_cast<Lanes*>(sums[r]) = low[r];
+      *reinterpret_cast<Lanes*>(sums[r] + 8) = high[r];
+    }
+    for (int r = 0; r < height; ++r) {
+      apply_kernel(formula_, row_squares[r], squares_.data() + begin, kWidth, sums[r]);
+      std::copy_n(sums[r], whole ? kWidth : n_ - begin, values[r] + (begin - origin));
     }
   }
 

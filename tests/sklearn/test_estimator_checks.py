@@ -41,6 +41,22 @@ def test_scikit_learn_check_of_one_problem(estimator, check):
     check(estimator)
 
 
+# Steps along the sub-gradient of all rows: no draws, so that a weight is a repetition to the digit.
+ALL_ROWS = 10**6
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [
+        PegasosClassifier(batch_size=ALL_ROWS, max_iter=300),
+        PegasosClassifier(kernel="rbf", batch_size=ALL_ROWS, max_iter=100),
+        PegasosClassifier(0.01, multi_class="crammer_singer", batch_size=ALL_ROWS, max_iter=300),
+    ]
+)
+def test_scikit_learn_check_of_whole_batches(estimator, check):
+    check(estimator)
+
+
 # Other rows are other draws: a stochastic solver agrees within its gap, not to seven digits.
 WEIGHTS = {
     f"check_sample_weight_equivalence_on_{storage}_data": "a weight is a repetition in the limit"

@@ -16,7 +16,7 @@ GROUP = 24
 
 #: Epochs for all classes at once go on while more than this share of the pairs of a row and a class
 #: is in play, and at most MOST of them are made.
-IN_PLAY, MOST = 0.3, 4
+IN_PLAY, MOST = 0.2, 6
 
 
 def begin_together(
