@@ -10,6 +10,7 @@ from maxmargin import SMO, Intercept, Objective, Problem, Status
 from maxmargin.kernels import Gaussian, Kernel, Linear, User
 from maxmargin.losses import HINGE, Loss, regression_loss
 from maxmargin.solvers import Monitor, Start, Stopping, screening
+from maxmargin.solvers.base import Interrupt
 from maxmargin.solvers.dual_form import DualForm
 from maxmargin.solvers.kernel_samples import KernelSamples
 
@@ -91,6 +92,22 @@ def test_limits_hold_while_screening(from_few, stopping, status):
     solution = solve(objective(), stopping)
     assert solution.status is status
     assert solution.certificate.gap >= 0.0
+
+
+def test_what_was_found_before_a_stop_is_kept(from_few, monkeypatch):
+    problem, interrupt = objective(noise=0.0), Interrupt()
+    whole_round = screening.Screening._round
+
+    def round_and_stop(self, part):
+        others = whole_round(self, part)
+        interrupt.requested = True
+        return others
+
+    monkeypatch.setattr(screening.Screening, "_round", round_and_stop)
+    solution = SMO(small=0).solve(problem, Monitor(problem, Stopping(1e-6), interrupt), Start())
+    assert solution.status is Status.INTERRUPTED
+    assert 0.0 < solution.certificate.dual < solution.certificate.primal
+    assert solution.certificate.primal < 0.5 * problem.at_zero
 
 
 def test_a_callers_function_is_not_screened(from_few):

@@ -156,6 +156,10 @@ class SMO:
             screening = Screening(form, samples, partial(self._engine, form, samples), monitor)
             if screening.run():
                 return screening.beta, screening.z, screening.n_iter
+            if monitor.stopped():  # what was found so far is the answer
+                everyone = np.arange(len(screening.beta))
+                z = samples.sums(everyone, screening.beta, lambda: False)
+                return screening.beta, z, screening.n_iter
             made = screening.n_iter
         begin = form.begin if start.beta is None else form.unfold(objective, start.beta)
         return begin, _values(objective, samples, form.fold(begin), monitor), made
