@@ -24,23 +24,23 @@ struct KernelFormula {
   int degree;
 };
 
-// exp(x) for x <= 0 to 2 ulp: 2^k by the exponent bits, the rest by a polynomial (Cephes' expf).
-MAXMARGIN_INLINE float exp_negative(float x) {
-  const float clamped = x < -87.0f ? -87.0f : x;
-  const float k = std::nearbyintf(clamped * 1.44269504f);
-  const float r = (clamped - k * 0.693359375f) + k * 2.12194440e-4f;
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * r * r + r + 1.0f;
+// 2^x for x <= 0 to 1 ulp: a power of two by the exponent bits, the rest by a polynomial with the
+// least relative error; 0 below 2^-125, where float32 ends.
+MAXMARGIN_INLINE float power_of_two(float x) {
+  const float clamped = x < -125.0f ? -125.0f : x;
+  const float k = std::nearbyintf(clamped), r = clamped - k;
+  float p = 1.5353362e-4f;
+  p = p * r + 1.3398874e-3f;
+  p = p * r + 9.618437e-3f;
+  p = p * r + 5.5503324e-2f;
+  p = p * r + 2.4022648e-1f;
+  p = p * r + 6.931472e-1f;
   union {
-    std::int32_t bits;
     float value;
-  } power{(static_cast<std::int32_t>(k) + 127) << 23};
-  return x < -87.0f ? 0.0f : p * power.value;
+    std::int32_t bits;
+  } power{p * r + 1.0f};
+  power.bits += static_cast<std::int32_t>(k) << 23;
+  return x < -125.0f ? 0.0f : power.value;
 }
 
 MAXMARGIN_INLINE float integer_power(float base, int exponent) {
@@ -61,13 +61,16 @@ MAXMARGIN_INLINE void apply_kernel(const KernelFormula& formula, float square, c
       for (Size j = 0; j < count; ++j)
         values[j] = integer_power(gamma * values[j] + offset, formula.degree);
       break;
-    case KernelKind::kGaussian:
+    case KernelKind::kGaussian: {
+      constexpr float kLog2OfE = 1.44269504f;
+      const float rate = -gamma * kLog2OfE;
 #pragma omp simd
       for (Size j = 0; j < count; ++j) {
         const float distance = square + squares[j] - 2.0f * values[j];
-        values[j] = exp_negative(-gamma * (distance > 0.0f ? distance : 0.0f));
+        values[j] = power_of_two(rate * (distance > 0.0f ? distance : 0.0f));
       }
       break;
+    }
     case KernelKind::kSigmoid:
       for (Size j = 0; j < count; ++j) values[j] = std::tanh(gamma * values[j] + offset);
       break;
