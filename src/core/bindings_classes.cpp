@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <type_traits>
 
 #include "bound_source.hpp"
 #include "class_certificate.hpp"
@@ -17,6 +18,9 @@ using namespace nanobind::literals;
 namespace maxmargin {
 namespace {
 
+template <class T>
+using OutWeights = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
 struct BoundClasses {
   ClassProblem problem;
   Size n_samples;
@@ -24,8 +28,9 @@ struct BoundClasses {
 
 template <class Array>
 void require_weights(const Rows& rows, Size n_classes, const Array& W) {
+  using T = std::remove_const_t<typename Array::Scalar>;
   const Size size =
-      std::visit([&](const auto& view) { return weights_size(view, n_classes); }, rows.view);
+      std::visit([&](const auto& view) { return weights_size<T>(view, n_classes); }, rows.view);
   require(static_cast<Size>(W.size()) == size, "W does not have the layout of the rows");
 }
 
@@ -73,10 +78,11 @@ Tally tally_class_values(const BoundClasses& bound, InMatrix<double> z, InMatrix
   return tally_all_classes(judged, z.data(), beta.data(), bound.n_samples);
 }
 
-void crammer_singer_rows(const Rows& self, const BoundClasses& bound, OutRows alpha, OutRows W,
+template <class T>
+void crammer_singer_rows(const Rows& self, const BoundClasses& bound, OutRows alpha, OutWeights<T> W,
                          Out w_bias, Out anchor, double feature, bool free, OutOrder order,
-                         Sweep& sweep, Random& random, Size max_epochs, double relative_target,
-                         double seconds) {
+                         Sweep& sweep, Random& random, double relax, Size max_epochs,
+                         double relative_target, double seconds) {
   const Size n = self.n_samples(), K = bound.problem.n_classes;
   require(bound.n_samples == n, "classes and rows differ in length");
   require_length(alpha, n, "alpha");
@@ -90,15 +96,27 @@ void crammer_singer_rows(const Rows& self, const BoundClasses& bound, OutRows al
   require(all_within(order.data(), n, n), "order holds a row that does not exist");
   nb::gil_scoped_release release;
   ClassScratch scratch(K);
-  const ClassState state{alpha.data(), W.data(), w_bias.data(), anchor.data(),
-                         feature,      free,     order.data()};
+  const ClassState<T> state{alpha.data(), W.data(), w_bias.data(), anchor.data(),
+                            feature,      free,     order.data()};
   const Deadline deadline(seconds);
   std::visit(
       [&](const auto& rows) {
-        crammer_singer(rows, bound.problem, state, scratch, sweep, random, max_epochs,
-                       relative_target, deadline);
+        using Values = std::remove_cvref_t<decltype(*rows.values)>;
+        if constexpr (std::is_same_v<T, double> || (rows.kSparse && std::is_same_v<T, Values>)) {
+          crammer_singer(rows, bound.problem, state, scratch, sweep, random, relax, max_epochs,
+                         relative_target, deadline);
+        } else {
+          throw std::invalid_argument("float32 weights are for CSR rows of float32");
+        }
       },
       self.view);
+}
+
+template <class T>
+void bind_crammer_singer(nb::module_& m) {
+  m.def("crammer_singer", &crammer_singer_rows<T>, "rows"_a, "classes"_a, "alpha"_a,
+        "W"_a.noconvert(), "w_bias"_a, "anchor"_a, "feature"_a, "free"_a, "order"_a, "sweep"_a,
+        "random"_a, "relax"_a, "max_epochs"_a, "relative_target"_a, "seconds"_a);
 }
 
 bool one_vs_rest_rows(const Rows& self, InOrder y, const BoundTerms& bound, In<double> norms,
@@ -161,7 +179,13 @@ void bind_classes(nb::module_& m) {
       .def("tally", &certify_class_rows, "rows"_a, "W"_a, "b"_a, "beta"_a, "begin"_a, "end"_a,
            "dual_W"_a)
       .def("tally_values", &tally_class_values, "z"_a, "beta"_a);
-  m.def("padded", &padded, "n_classes"_a, "Length of a piece of classes, in whole vectors.");
+  m.def(
+      "padded",
+      [](Size n_classes, bool narrow) {
+        return narrow ? padded<float>(n_classes) : padded(n_classes);
+      },
+      "n_classes"_a, "narrow"_a = false,
+      "Length of a piece of classes, in whole vectors of float64 or of float32.");
   m.def(
       "by_feature",
       [](const Rows& self) {
@@ -174,9 +198,8 @@ void bind_classes(nb::module_& m) {
         "n_classes"_a, "beta"_a, "W"_a, "w_bias"_a, "anchor"_a, "feature"_a, "free"_a,
         "threshold"_a, "violation"_a, "dual"_a, "active"_a, "order"_a, "sweep"_a, "seconds"_a,
         "An epoch for all classes, or the part of it that fits in the time; whether it is whole.");
-  m.def("crammer_singer", &crammer_singer_rows, "rows"_a, "classes"_a, "alpha"_a, "W"_a, "w_bias"_a,
-        "anchor"_a, "feature"_a, "free"_a, "order"_a, "sweep"_a, "random"_a, "max_epochs"_a,
-        "relative_target"_a, "seconds"_a);
+  bind_crammer_singer<double>(m);
+  bind_crammer_singer<float>(m);
 
   nb::class_<BoundClassSmo>(m, "ClassSmo", "Two-level block coordinate ascent for K classes.")
       .def(

@@ -59,6 +59,7 @@ struct ClassBlock {
 template <class Real>
 MAXMARGIN_CLONES Size solve_classes(ClassBlock& block, const Real* kernel, Size n_classes,
                                     double penalty, double goal, Size max_sweeps) {
+  constexpr double kRelax = 1.4;  // as in solvers/crammer_singer.py
   const Size q = block.size, stride = padded(n_classes);
   double *b = block.b.data(), *at = block.at.data(), *moved = block.moved.data();
   Size steps = 0;
@@ -72,7 +73,7 @@ MAXMARGIN_CLONES Size solve_classes(ClassBlock& block, const Real* kernel, Size 
       if (!(violation > goal)) continue;
       ++steps;
       const double square = std::max(block.diagonal[k] + penalty, 1e-200);
-      project(alpha, at, top, stride, block.cost[k], square, moved);
+      project(alpha, at, top, stride, block.cost[k], square, kRelax, moved);
       const Real* __restrict row = kernel + k * q;
       for (Size j = 0; j < n_classes; ++j) {
         const double change = moved[j];

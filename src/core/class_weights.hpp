@@ -5,6 +5,7 @@
 //   by class    a class after the other: a step moves few classes, each along a whole row.
 //
 // `stride` is the length of such a piece: n_classes rounded up to whole lanes, or n_features.
+// Weights by feature may be float32: half the memory to move, and twice the lanes.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +14,24 @@
 
 namespace maxmargin {
 
-constexpr Size kClassLanes = 4;
-typedef double ClassLanes __attribute__((vector_size(32), aligned(8)));
+template <class T>
+constexpr Size kLanes = 32 / sizeof(T);
+constexpr Size kClassLanes = kLanes<double>;
 
+template <class T>
+struct LanesOf {
+  typedef T Own __attribute__((vector_size(32), aligned(sizeof(T))));
+  typedef double Wide __attribute__((vector_size(kLanes<T> * 8), aligned(8)));  // in float64
+};
+template <class T>
+using Lanes = typename LanesOf<T>::Own;
+template <class T>
+using WideLanes = typename LanesOf<T>::Wide;
+using ClassLanes = Lanes<double>;
+
+template <class T = double>
 constexpr Size padded(Size n_classes) {
-  return (n_classes + kClassLanes - 1) / kClassLanes * kClassLanes;
+  return (n_classes + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
 }
 
 MAXMARGIN_INLINE ClassLanes lanes_at(const double* x) {
@@ -35,9 +49,9 @@ MAXMARGIN_INLINE bool by_feature(const Rows& rows) {
   return Rows::kSparse || rows.n_features <= kFewFeatures;
 }
 
-template <class Rows>
+template <class T = double, class Rows>
 Size weights_size(const Rows& rows, Size n_classes) {
-  return rows.n_features * (by_feature(rows) ? padded(n_classes) : n_classes);
+  return rows.n_features * (by_feature(rows) ? padded<T>(n_classes) : n_classes);
 }
 
 template <int classes, class T>
@@ -62,14 +76,14 @@ MAXMARGIN_INLINE void score_classes(const T* x, Size n_features, const double* W
 }
 
 // Two sums for each vector hide the latency of the additions.
-template <int vectors, class Entries>
-MAXMARGIN_INLINE void score_lanes(const Entries& x, const double* W, Size stride, double* z) {
-  ClassLanes even[vectors], odd[vectors];
-  for (int v = 0; v < vectors; ++v) even[v] = odd[v] = ClassLanes{};
-  const auto add = [&](Size k, ClassLanes* sums) {
-    const double value = x.value(k);
-    const double* w = W + x.column(k) * stride;
-    for (int v = 0; v < vectors; ++v) sums[v] += value * lanes_at(w + v * kClassLanes);
+template <int vectors, class Entries, class T>
+MAXMARGIN_INLINE void score_lanes(const Entries& x, const T* W, Size stride, double* z) {
+  Lanes<T> even[vectors], odd[vectors];
+  for (int v = 0; v < vectors; ++v) even[v] = odd[v] = Lanes<T>{};
+  const auto add = [&](Size k, Lanes<T>* sums) {
+    const T value = static_cast<T>(x.value(k));
+    const auto* w = reinterpret_cast<const Lanes<T>*>(W + x.column(k) * stride);
+    for (int v = 0; v < vectors; ++v) sums[v] += value * w[v];
   };
   Size k = 0;
   for (; k + 2 <= x.count; k += 2) {
@@ -77,15 +91,17 @@ MAXMARGIN_INLINE void score_lanes(const Entries& x, const double* W, Size stride
     add(k + 1, odd);
   }
   if (k < x.count) add(k, even);
-  for (int v = 0; v < vectors; ++v) reinterpret_cast<ClassLanes*>(z)[v] = even[v] + odd[v];
+  for (int v = 0; v < vectors; ++v)
+    reinterpret_cast<WideLanes<T>*>(z)[v] =
+        __builtin_convertvector(even[v] + odd[v], WideLanes<T>);
 }
 
-template <class Entries>
-MAXMARGIN_INLINE void score_features(const Entries& x, const double* W, Size stride, double* z) {
+template <class Entries, class T>
+MAXMARGIN_INLINE void score_features(const Entries& x, const T* W, Size stride, double* z) {
   constexpr Size kMost = 6;  // vectors: as many sums as stay in registers
-  Size left = stride / kClassLanes;
-  for (; left > kMost; left -= kMost, W += kMost * kClassLanes, z += kMost * kClassLanes)
-    score_lanes<kMost>(x, W, stride, z);
+  constexpr Size kPart = kMost * kLanes<T>;
+  Size left = stride / kLanes<T>;
+  for (; left > kMost; left -= kMost, W += kPart, z += kPart) score_lanes<kMost>(x, W, stride, z);
   switch (left) {
     case 1:
       return score_lanes<1>(x, W, stride, z);
@@ -102,10 +118,10 @@ MAXMARGIN_INLINE void score_features(const Entries& x, const double* W, Size str
   }
 }
 
-// z_j = <w_j, x_i> for every class j; z has room for `padded(n_classes)`.
-template <class Rows>
-MAXMARGIN_INLINE void scores(const Rows& rows, Size i, const double* W, Size n_classes, double* z) {
-  if (by_feature(rows)) return score_features(rows.entries(i), W, padded(n_classes), z);
+// z_j = <w_j, x_i> for every class j; z has room for `padded<T>(n_classes)`.
+template <class Rows, class T>
+MAXMARGIN_INLINE void scores(const Rows& rows, Size i, const T* W, Size n_classes, double* z) {
+  if (by_feature(rows)) return score_features(rows.entries(i), W, padded<T>(n_classes), z);
   if constexpr (!Rows::kSparse) {
     const auto* x = rows.row(i);
     const Size d = rows.n_features;
@@ -116,28 +132,31 @@ MAXMARGIN_INLINE void scores(const Rows& rows, Size i, const double* W, Size n_c
   }
 }
 
-template <int vectors, class Entries>
+template <int vectors, class Entries, class T>
 MAXMARGIN_INLINE void add_lanes(const Entries& x, const double* amounts, const int* busy,
-                                Size stride, double* W) {
-  ClassLanes amount[vectors];
-  for (int v = 0; v < vectors; ++v) amount[v] = lanes_at(amounts + busy[v]);
+                                Size stride, T* W) {
+  Lanes<T> amount[vectors];
+  for (int v = 0; v < vectors; ++v)
+    amount[v] = __builtin_convertvector(
+        *reinterpret_cast<const WideLanes<T>*>(amounts + busy[v]), Lanes<T>);
   for (Size k = 0; k < x.count; ++k) {
-    const double value = x.value(k);
-    double* w = W + x.column(k) * stride;
+    const T value = static_cast<T>(x.value(k));
+    T* w = W + x.column(k) * stride;
     for (int v = 0; v < vectors; ++v)
-      *reinterpret_cast<ClassLanes*>(w + busy[v]) += value * amount[v];
+      *reinterpret_cast<Lanes<T>*>(w + busy[v]) += value * amount[v];
   }
 }
 
 // Vectors of classes without a change are left alone: most steps move two or three classes.
-template <class Entries>
+template <class Entries, class T>
 MAXMARGIN_INLINE void add_to_features(const Entries& x, const double* amounts, Size stride,
-                                      int* busy, double* W) {
+                                      int* busy, T* W) {
   Size count = 0;
-  for (Size j = 0; j < stride; j += kClassLanes) {
+  for (Size j = 0; j < stride; j += kLanes<T>) {
+    int moved = 0;
+    for (Size k = 0; k < kLanes<T>; ++k) moved |= amounts[j + k] != 0.0;
     busy[count] = static_cast<int>(j);
-    count += (amounts[j] != 0.0) | (amounts[j + 1] != 0.0) | (amounts[j + 2] != 0.0) |
-             (amounts[j + 3] != 0.0);
+    count += moved;
   }
   for (; count > 3; count -= 3, busy += 3) add_lanes<3>(x, amounts, busy, stride, W);
   switch (count) {
@@ -153,26 +172,28 @@ MAXMARGIN_INLINE void add_to_features(const Entries& x, const double* amounts, S
 }
 
 // w_j += amount_j x_i for every class j; amounts are padded with 0, `busy` is room for a list.
-template <class Rows>
+template <class Rows, class T>
 MAXMARGIN_INLINE void add_to_classes(const Rows& rows, Size i, const double* amounts,
-                                     Size n_classes, int* busy, double* W) {
+                                     Size n_classes, int* busy, T* W) {
   if (by_feature(rows))
-    return add_to_features(rows.entries(i), amounts, padded(n_classes), busy, W);
-  for (Size j = 0; j < n_classes; ++j)
-    if (amounts[j] != 0.0) rows.add_scaled(i, amounts[j], W + j * rows.n_features);
+    return add_to_features(rows.entries(i), amounts, padded<T>(n_classes), busy, W);
+  if constexpr (!Rows::kSparse) {
+    for (Size j = 0; j < n_classes; ++j)
+      if (amounts[j] != 0.0) rows.add_scaled(i, amounts[j], W + j * rows.n_features);
+  }
 }
 
 // Calls for the weights that row i is about to meet, where they are too many for the caches.
-template <class Rows>
-MAXMARGIN_INLINE void prefetch_weights(const Rows& rows, Size i, const double* W, Size n_classes) {
-  constexpr Size kLine = 64 / sizeof(double), kMost = 4 * kLine;  // then the hardware follows
-  constexpr Size kNear = 1 << 15;                                 // weights
+template <class Rows, class T>
+MAXMARGIN_INLINE void prefetch_weights(const Rows& rows, Size i, const T* W, Size n_classes) {
+  constexpr Size kLine = 64 / sizeof(T), kMost = 4 * kLine;  // then the hardware follows
+  constexpr Size kNear = (1 << 18) / sizeof(T);              // weights
   if constexpr (Rows::kSparse) {
-    const Size stride = padded(n_classes), end = std::min(stride, kMost);
+    const Size stride = padded<T>(n_classes), end = std::min(stride, kMost);
     if (rows.n_features * stride <= kNear) return;
     const auto x = rows.entries(i);
     for (Size k = 0; k < x.count; ++k) {
-      const double* w = W + x.column(k) * stride;
+      const T* w = W + x.column(k) * stride;
       for (Size j = 0; j < end; j += kLine) MAXMARGIN_PREFETCH(w + j);
     }
   }

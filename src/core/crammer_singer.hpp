@@ -29,9 +29,10 @@ struct ClassProblem {
 };
 
 // Caller-owned.
+template <class T>
 struct ClassState {
   double* alpha;   // n_samples x padded(n_classes); the padding stays 0
-  double* W;       // class_weights.hpp
+  T* W;            // class_weights.hpp
   double* w_bias;  // n_classes
   double* anchor;  // n_classes
   double feature;  // 0: no intercept
@@ -39,10 +40,10 @@ struct ClassState {
   std::int32_t* order;
 };
 
-// Where a sample is worked on: one entry a class.
+// Where a sample is worked on: one entry a class, in vectors of any weights.
 struct ClassScratch {
   explicit ClassScratch(Size n_classes)
-      : offset(static_cast<std::size_t>(padded(n_classes)), -1e300),
+      : offset(static_cast<std::size_t>(padded<float>(n_classes)), -1e300),
         pull(offset.size()),
         moved(offset.size()),
         busy(offset.size()) {}
@@ -58,13 +59,13 @@ struct ClassMove {
 // `offset`; `moved` becomes the change of beta. With kStride known at compile time all of it stays
 // in registers.
 template <Size kStride>
-MAXMARGIN_CLONES ClassMove move_in_simplex(double cost, double square, const double* offset,
-                                           Size any_stride, double* pull, double* alpha,
-                                           double* moved) {
+MAXMARGIN_CLONES ClassMove move_in_simplex(double cost, double square, double relax,
+                                           const double* offset, Size any_stride, double* pull,
+                                           double* alpha, double* moved) {
   const Size stride = kStride > 0 ? kStride : any_stride;
   const auto [top, violation] = look_at(alpha, offset, stride, cost, pull);
   if (violation <= 0.0 || cost == 0.0) return {violation, 0.0, 0.0};
-  const auto [bracket, gain] = project(alpha, pull, top, stride, cost, square, moved);
+  const auto [bracket, gain] = project(alpha, pull, top, stride, cost, square, relax, moved);
   return {violation, bracket, gain};
 }
 
@@ -86,11 +87,11 @@ inline auto mover(Size stride) {
   }
 }
 
-template <class Rows>
+template <class Rows, class T>
 MAXMARGIN_CLONES void crammer_singer(const Rows& rows, const ClassProblem& problem,
-                                     const ClassState& state, ClassScratch& scratch, Sweep& sweep,
-                                     Random& random, Size max_epochs, double relative_target,
-                                     const Deadline& deadline) {
+                                     const ClassState<T>& state, ClassScratch& scratch,
+                                     Sweep& sweep, Random& random, double relax, Size max_epochs,
+                                     double relative_target, const Deadline& deadline) {
   constexpr Size kAhead = 2;
   constexpr Size kClockMask = 63;
   const Size K = problem.n_classes, stride = padded(K);
@@ -120,6 +121,10 @@ MAXMARGIN_CLONES void crammer_singer(const Rows& rows, const ClassProblem& probl
         const Size next = order[k + kAhead];
         rows.prefetch(next);
         MAXMARGIN_PREFETCH(state.alpha + next * stride);
+        MAXMARGIN_PREFETCH(state.alpha + (next + 1) * stride - 1);
+        MAXMARGIN_PREFETCH(problem.y + next);
+        MAXMARGIN_PREFETCH(problem.cost + next);
+        MAXMARGIN_PREFETCH(problem.squared_norms + next);
       }
       if (k + 1 < sweep.n_active) prefetch_weights(rows, order[k + 1], state.W, K);
       const Size i = order[k];
@@ -128,7 +133,7 @@ MAXMARGIN_CLONES void crammer_singer(const Rows& rows, const ClassProblem& probl
       scores(rows, i, state.W, K, pull);
       pull[problem.y[i]] -= 1.0;
       const ClassMove move =
-          move_sample(cost, square, offset, stride, pull, state.alpha + i * stride, moved);
+          move_sample(cost, square, relax, offset, stride, pull, state.alpha + i * stride, moved);
       if (move.violation < -sweep.threshold || cost == 0.0) {
         std::swap(order[k], order[--sweep.n_active]);
         continue;
@@ -154,11 +159,9 @@ MAXMARGIN_CLONES void crammer_singer(const Rows& rows, const ClassProblem& probl
       }
     }
     refresh();
-    sweep.last_gap = sweep.gap;
-    sweep.last_dual = sweep.dual;
-    ++sweep.epochs;
+    sweep.look_ahead();
     ++epoch;
-    if (sweep.gap <= relative_target * sweep.dual) return;
+    if (sweep.left <= relative_target * sweep.dual) return;
   }
 }
 

@@ -33,6 +33,14 @@ struct Sweep {
   double last_dual;  // the same at the end of the last whole epoch
   Size epochs;       // whole epochs done
   Size steps;        // rows visited
+
+  // An epoch is whole. Gaps met before a step are about those that the last epoch left.
+  void look_ahead() {
+    left = gap * (last_gap > 0.0 ? std::min(1.0, gap / last_gap) : 1.0);
+    last_gap = gap;
+    last_dual = dual;
+    ++epochs;
+  }
 };
 
 // Largest gain per unit step over the directions that the box leaves open; negative: slack.
@@ -94,12 +102,7 @@ MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double
     sweep.threshold =
         sweep.violation > 0.0 ? kShrink * sweep.violation : std::numeric_limits<double>::infinity();
     if (free) bias.anchor += bias.feature * w_bias;
-    // Gaps met before a step are about those that the last epoch left.
-    sweep.left =
-        sweep.gap * (sweep.last_gap > 0.0 ? std::min(1.0, sweep.gap / sweep.last_gap) : 1.0);
-    sweep.last_gap = sweep.gap;
-    sweep.last_dual = sweep.dual;
-    ++sweep.epochs;
+    sweep.look_ahead();
     ++epoch;
     if (sweep.left <= relative_target * sweep.dual) return;
   }

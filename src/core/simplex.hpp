@@ -12,27 +12,34 @@
 
 namespace maxmargin {
 
+// Some of the values: their sum and their number.
+struct Some {
+  double sum, count;
+};
+
 struct Threshold {
   double theta;
   double count;  // of the values above it
 };
 
-// sum_j max(0, v_j - theta) = size, where `largest` is the largest value and size > 0. Newton's
-// iteration on this piecewise linear function of theta, from the left (Michelot 1986): it ends in
-// the exact theta once no more values fall below, after a few passes.
-MAXMARGIN_INLINE Threshold simplex_threshold(const double* v, Size length, double largest,
-                                             double size) {
-  Threshold at{largest - size, static_cast<double>(length) + 1.0};
+// sum_j max(0, v_j - theta) = size > 0. Newton's iteration on this piecewise linear function of
+// theta, from the left (Michelot 1986): it ends in the exact theta once the values above stay the
+// same. Whatever values it begins with, their theta is on the left, and after one pass it is done if
+// they are the right ones.
+MAXMARGIN_INLINE Threshold simplex_threshold(const double* v, Size length, double size, Some above) {
+  double theta = (above.sum - size) / above.count;
   for (;;) {
     double sum = 0.0, count = 0.0;
 #pragma omp simd reduction(+ : sum, count)
     for (Size j = 0; j < length; ++j) {
-      sum += v[j] > at.theta ? v[j] - largest : 0.0;
-      count += v[j] > at.theta ? 1.0 : 0.0;
+      sum += v[j] > theta ? v[j] : 0.0;
+      count += v[j] > theta ? 1.0 : 0.0;
     }
-    // Not fewer: done. (Rounding can let one through again, so it is not asked for the same.)
-    if (count >= at.count || count <= 1.0) return {at.theta, count};
-    at = {largest + (sum - size) / count, count};
+    if (sum == above.sum && count == above.count) return {theta, count};
+    const double next = (sum - size) / count;
+    if (!(next > theta)) return {theta, count};  // by rounding
+    theta = next;
+    above = {sum, count};
   }
 }
 
@@ -64,29 +71,33 @@ struct SimplexStep {
   double gain;     // of the dual by the step
 };
 
-// Moves alpha. Steps go beyond the maximum, as in successive over-relaxation (Mangasarian and
-// Musicant 1999): the dual still never falls, and ill-conditioned problems need fewer of them.
-// `moved` is the change of beta = -alpha + constant.
+// Moves alpha, `relax` < 2 times as far as the maximum, as in successive over-relaxation (Mangasarian
+// and Musicant 1999): the dual never falls, and with relax > 1 ill-conditioned problems need fewer
+// steps. `moved` is the change of beta = -alpha + constant.
 MAXMARGIN_INLINE SimplexStep project(double* alpha, const double* pull, double top, Size length,
-                                     double cost, double square, double* moved) {
-  constexpr double kRelax = 1.4;  // measured: 1 needs up to twice the epochs, 1.9 as many as 1
-  const double scale = kRelax / square;
-  double bracket = 0.0, largest = -std::numeric_limits<double>::infinity();
-#pragma omp simd reduction(+ : bracket) reduction(max : largest)
+                                     double cost, double square, double relax,
+                                     double* moved) {
+  const double scale = relax / square;
+  double bracket = 0.0, largest = -std::numeric_limits<double>::infinity(), sum = 0.0, count = 0.0;
+#pragma omp simd reduction(+ : bracket, sum, count) reduction(max : largest)
   for (Size j = 0; j < length; ++j) {
     const double below = pull[j] - top;
     const double m = alpha[j] + below * scale;
     bracket -= alpha[j] * below;
+    sum += alpha[j] > 0.0 ? m : 0.0;
+    count += alpha[j] > 0.0 ? 1.0 : 0.0;
     moved[j] = m;
     largest = m > largest ? m : largest;
   }
-  const auto [theta, count] = simplex_threshold(moved, length, largest, cost);
+  const bool alone = largest - cost > (sum - cost) / count;
+  const auto [theta, above] =
+      simplex_threshold(moved, length, cost, alone ? Some{largest, 1.0} : Some{sum, count});
   double gain = 0.0;
 #pragma omp simd reduction(+ : gain)
   for (Size j = 0; j < length; ++j) {
-    const double above = moved[j] - theta;
-    double next = above > 0.0 ? above : 0.0;
-    next = count <= 1.0 && above > 0.0 ? cost : next;
+    const double part = moved[j] - theta;
+    double next = part > 0.0 ? part : 0.0;
+    next = above <= 1.0 && part > 0.0 ? cost : next;
     const double change = next - alpha[j];
     gain += change != 0.0 ? change * (pull[j] - 0.5 * square * change) : 0.0;
     alpha[j] = next;

@@ -99,9 +99,24 @@ class JointObjective:
         """Return a copy of the core's weights, of shape (K, d)."""
         return coef_of(W, self.n_classes, by_feature=_core.by_feature(self.problem.rows))
 
-    def zero(self) -> Array:
-        """Return the weights 0, laid out."""
-        return self.lay_out(np.zeros((self.n_classes, self.problem.n_features)))
+    def zero(self, *, narrow: bool = False) -> Array:
+        """Return the weights 0, laid out; in float32 if they are to be narrow."""
+        K, d = self.n_classes, self.problem.n_features
+        if not _core.by_feature(self.problem.rows):
+            return np.zeros((K, d))
+        return np.zeros((d, _core.padded(K, narrow)), np.float32 if narrow else np.float64)
+
+    def widened(self, W: Array) -> Array:
+        """Return weights, laid out, in float64."""
+        if W.dtype == np.float64:
+            return W
+        wide = self.zero()
+        wide[:, : self.n_classes] = W[:, : self.n_classes]
+        return wide
+
+    def weights(self, beta: Array) -> Array:
+        """Return W = β'X, of shape (K, d)."""
+        return np.stack([self.problem.combine(column) for column in beta.T.copy()])
 
     def values(self, W: Array, b: Array) -> Array:
         """f_j(x_i), of shape (n, K)."""
@@ -131,8 +146,8 @@ class JointObjective:
 
     def dual(self, beta: Array) -> float:
         """D(β), for a feasible β."""
-        coef = np.stack([self.problem.combine(column) for column in beta.T.copy()])
-        return float(beta[self.own].sum()) - self.regularizer(coef, self.intercept_of(beta))
+        regularizer = self.regularizer(self.weights(beta), self.intercept_of(beta))
+        return float(beta[self.own].sum()) - regularizer
 
     def best_constant(self) -> Array:
         """Return the b that minimises P(0, b): a class with more than half of the cost leads by 1.

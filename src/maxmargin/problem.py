@@ -78,6 +78,16 @@ class Problem:
         object.__setattr__(other, "squared_norms", self.squared_norms)
         return other
 
+    @cached_property
+    def narrow_rows(self) -> _core.Rows | None:
+        """The rows of a CSR X in float32, with room to spare for their products; else None."""
+        longest = float(self.squared_norms.max(initial=0.0))
+        within = 1e-30 < longest < 1e30 and float(self.cost.sum()) < 1e30
+        if not (sparse.issparse(self.X) and within):
+            return None
+        values = self.X.data.astype(np.float32, copy=False)
+        return _core.Rows(values, self.X.indices, self.X.indptr, self.n_features)
+
     @property
     def n_samples(self) -> int:
         """Number of rows."""

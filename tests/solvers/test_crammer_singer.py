@@ -39,10 +39,10 @@ def solve(objective, tol=1e-8, max_iter=20_000, seed=0, max_time=None):
 
 
 class Core:
-    def __init__(self, objective, seed, feature=1.5, anchor=0.25):
+    def __init__(self, objective, seed, feature=1.5, anchor=0.25, *, narrow=False):
         n, K = objective.problem.n_samples, objective.n_classes
         self.objective, self.feature = objective, feature
-        self.alpha, self.W = np.zeros((n, _core.padded(K))), objective.zero()
+        self.alpha, self.W = np.zeros((n, _core.padded(K))), objective.zero(narrow=narrow)
         self.alpha[objective.own] = objective.problem.cost
         self.w_bias, self.anchor = np.zeros(K), anchor * np.arange(K)
         self.order = np.arange(n, dtype=np.int32)
@@ -51,26 +51,22 @@ class Core:
     def run(self, epochs, target=0.0, seconds=FOREVER):
         _core.crammer_singer(
             self.objective.problem.rows, self.objective.classes, self.alpha, self.W, self.w_bias,
-            self.anchor, self.feature, False, self.order, self.sweep, self.random, epochs, target,
+            self.anchor, self.feature, False, self.order, self.sweep, self.random, 1.4, epochs, target,
             seconds,
         )  # fmt: skip
 
 
-def made_core(K=5, seed=0, storage="dense", dtype=np.float64, d=11):
+def made_core(K=5, seed=0, storage="dense", dtype=np.float64, d=11, *, narrow=False):
     X, y = classes(d=d, n_classes=K)
     objective = joint(store(X, storage, dtype), y, K, C=0.8, weights=weights_for(60))
-    return Core(objective, seed)
+    return Core(objective, seed, narrow=narrow)
 
 
 # ---- the epoch
 
 
-@pytest.mark.parametrize("K", [2, 3, 5, 10, 26, 30])
-@pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])
-def test_epochs_equal_the_twin(K, storage, dtype):
+def compare_with_twin(core, K, epochs, close):
     X, y = classes(d=11, n_classes=K)
-    core = made_core(K, 1, storage, dtype)
     cost = core.objective.problem.cost
     alpha = np.zeros((60, K))
     alpha[np.arange(60), y] = cost
@@ -79,18 +75,40 @@ def test_epochs_equal_the_twin(K, storage, dtype):
         order=list(range(60)), n_active=60, threshold=math.inf, dual=0.0,
     )  # fmt: skip
     random = Random(1)
-    for _ in range(6):
+    for _ in range(epochs):
         core.run(1)
         textbook.sweep(X, y, cost, core.feature, state, random)
         assert core.order.tolist() == state.order
         assert core.sweep.n_active == state.n_active
-        close = {"rtol": 1e-9, "atol": 1e-11}
         np.testing.assert_allclose(core.alpha[:, :K], state.alpha, **close)
-        np.testing.assert_allclose(core.objective.coef(core.W), state.W, **close)
+        coef = core.objective.coef(core.objective.widened(core.W))
+        np.testing.assert_allclose(coef, state.W, **close)
         np.testing.assert_allclose(core.w_bias, state.w_bias, **close)
         numbers = [core.sweep.violation, core.sweep.last_gap, core.sweep.dual]
         np.testing.assert_allclose(numbers, [state.violation, state.gap, state.dual], **close)
     assert state.n_active < 60
+
+
+@pytest.mark.parametrize("K", [2, 3, 5, 10, 26, 30])
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])
+def test_epochs_equal_the_twin(K, storage, dtype):
+    core = made_core(K, 1, storage, dtype)
+    compare_with_twin(core, K, 6, {"rtol": 1e-9, "atol": 1e-11})
+
+
+@pytest.mark.parametrize("K", [2, 3, 8, 10, 30, 60])
+@pytest.mark.parametrize("storage", ["csr32", "csr64"])
+def test_epochs_in_float32_are_those_of_the_twin_but_for_rounding(K, storage):
+    core = made_core(K, 1, storage, np.float32, narrow=True)
+    assert core.W.dtype == np.float32
+    compare_with_twin(core, K, 4, {"rtol": 1e-4, "atol": 1e-4})
+
+
+@pytest.mark.parametrize(("storage", "dtype"), [("csr32", np.float64), ("dense", np.float32)])
+def test_weights_in_float32_are_refused_for_other_rows(storage, dtype):
+    with pytest.raises(ValueError, match="float32"):
+        made_core(5, 1, storage, dtype, narrow=True).run(1)
 
 
 def test_an_epoch_left_at_the_deadline_is_taken_up_again():
@@ -158,6 +176,18 @@ def test_storage_does_not_matter(storage, dtype, intercept):
     second = solve(joint(store(X, storage, dtype), y, 5, intercept), 1e-7)
     reach = sum(math.sqrt(2 * s.certificate.gap) for s in (first, second)) + 1e-10
     assert np.linalg.norm(first.w - second.w) <= reach
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-3, 1.0, 1e4, 1e20])
+def test_float32_epochs_do_not_limit_the_proof(scale):
+    """What comes first, where the values allow it; far from 1 they do not."""
+    X, y = classes(200, 11, 8)
+    objective = joint(store(scale * X, "csr32"), y, 8, C=0.5 / scale**2)
+    assert (objective.problem.narrow_rows is None) == (scale in (1e-20, 1e20))
+    solution = solve(objective, 1e-9)
+    assert solution.status is Status.OPTIMAL
+    one = solve(joint(X, y, 8, C=0.5), 1e-9)
+    assert solution.certificate.primal * scale**2 == pytest.approx(one.certificate.primal, rel=3e-9)
 
 
 @ALL_INTERCEPTS
