@@ -89,19 +89,17 @@ const DenseRows<T>& dense_view(const Rows& self) {
 }
 
 template <class T>
-void compress_rows(const Rows& self, Size begin, Size end, InOrder offsets,
+bool compress_rows(const Rows& self, Size begin, Size end, OutOrder offsets,
                    nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu> values,
                    OutOrder columns) {
   const DenseRows<T>& rows = dense_view<T>(self);
   self.require_range(begin, end);
   require_length(offsets, rows.n_samples + 1, "offsets");
-  const Size last = offsets.data()[end] + rows.n_features;
-  require(offsets.data()[begin] >= 0 && offsets.data()[begin] <= offsets.data()[end] &&
-              last <= static_cast<Size>(std::min(values.shape(0), columns.shape(0))),
-          "values and columns are too short");
+  require(offsets.data()[begin] >= 0, "offsets must not be negative");
+  const Size room = std::min<Size>(std::min(values.shape(0), columns.shape(0)),
+                                   std::numeric_limits<std::int32_t>::max());
   nb::gil_scoped_release release;
-  require(compress(rows, begin, end, offsets.data(), values.data(), columns.data()),
-          "offsets do not fit the rows");
+  return compress(rows, begin, end, room, offsets.data(), values.data(), columns.data());
 }
 
 template <class T, class Index>
@@ -134,19 +132,6 @@ NB_MODULE(_core, m) {
       "begin"_a, "end"_a, "Stored values in a range of rows.");
   rows.def("predict", &predict_rows, "w"_a, "b"_a, "begin"_a, "end"_a, "out"_a);
   rows.def("combine", &combine_rows, "beta"_a, "begin"_a, "end"_a, "w"_a);
-  rows.def(
-      "count_values",
-      [](const Rows& self, Size begin, Size end, OutOrder counts) {
-        self.require_range(begin, end);
-        require_length(counts, self.n_samples(), "counts");
-        nb::gil_scoped_release release;
-        std::visit(
-            [&](const auto& view) {
-              if constexpr (!view.kSparse) count_values(view, begin, end, counts.data());
-            },
-            self.view);
-      },
-      "begin"_a, "end"_a, "counts"_a, "Values of each dense row that are not 0.");
   rows.def("compress", &compress_rows<float>, "begin"_a, "end"_a, "offsets"_a,
            "values"_a.noconvert(), "columns"_a);
   rows.def("compress", &compress_rows<double>, "begin"_a, "end"_a, "offsets"_a,

@@ -30,28 +30,17 @@ MAXMARGIN_CLONES void squared_norms(const Rows& rows, Size begin, Size end, doub
   for (Size i = begin; i < end; ++i) out[i] = rows.squared_norm(i);
 }
 
-// counts[i] = how many values of row i are not 0.
+// The columns and values that are not 0 of begin <= i < end, row i from offsets[i] to offsets[i + 1],
+// which is found here. A whole row is written before its zeros are dropped, so both arrays need
+// n_features entries of room. Whether they had it.
 template <class T>
-MAXMARGIN_CLONES void count_values(const DenseRows<T>& rows, Size begin, Size end,
-                                   std::int32_t* counts) {
+MAXMARGIN_CLONES bool compress(const DenseRows<T>& rows, Size begin, Size end, Size room,
+                               std::int32_t* offsets, T* values, std::int32_t* columns) {
+  Size at = offsets[begin];
   for (Size i = begin; i < end; ++i) {
+    if (at + rows.n_features > room) return false;
     const T* x = rows.row(i);
-    std::int32_t count = 0;
-#pragma omp simd reduction(+ : count)
-    for (Size j = 0; j < rows.n_features; ++j) count += x[j] != T(0);
-    counts[i] = count;
-  }
-}
-
-// The columns and values that are not 0 of begin <= i < end, row i from offsets[i] on. Both arrays
-// have n_features entries beyond the last: what is written is kept only if it is not 0. Whether the
-// offsets were right.
-template <class T>
-MAXMARGIN_CLONES bool compress(const DenseRows<T>& rows, Size begin, Size end,
-                               const std::int32_t* offsets, T* values, std::int32_t* columns) {
-  for (Size i = begin; i < end; ++i) {
-    const T* x = rows.row(i);
-    Size at = offsets[i], j = 0;
+    Size j = 0;
     const auto take = [&] {
       values[at] = x[j];
       columns[at] = static_cast<std::int32_t>(j);
@@ -71,7 +60,7 @@ MAXMARGIN_CLONES bool compress(const DenseRows<T>& rows, Size begin, Size end,
         for (Size k = 0; k < kPiece; ++k) take();
       }
     }
-    if (at != offsets[i + 1] || at > offsets[end]) return false;
+    offsets[i + 1] = static_cast<std::int32_t>(at);
   }
   return true;
 }

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 import maxmargin._core as _core
-from maxmargin.validation import MAX_ROWS, Array, Matrix, mostly_zero
+from maxmargin.validation import MAX_ROWS, SPARSE, Array, Matrix, mostly_zero
 
 #: Stored values that one compiled call may read: well under the 0.2 s in which Ctrl-C answers.
 VALUES_PER_CALL = 2**25
@@ -60,23 +60,15 @@ class Problem:
         n, d = self.X.shape
         if _core.by_feature(self.rows) or n == 0 or not mostly_zero(self.X):
             return self
-        offsets = np.zeros(n + 1, dtype=np.int64)
-        counts = np.empty(n, dtype=np.int32)
+        room = min(int(SPARSE * n * d) + d, MAX_ROWS)  # pages not written to cost nothing
+        offsets = np.zeros(n + 1, dtype=np.int32)
+        values, columns = np.empty(room, dtype=self.X.dtype), np.empty(room, dtype=np.int32)
         for begin, end in self.blocks():
-            self.rows.count_values(begin, end, counts)
-        np.cumsum(counts, out=offsets[1:])
+            if not self.rows.compress(begin, end, offsets, values, columns):
+                return self
         stored = int(offsets[-1])
-        if stored + d > MAX_ROWS:
-            return self
-        offsets = offsets.astype(np.int32)
-        values = np.empty(stored + d, dtype=self.X.dtype)  # d more, as the core asks for
-        columns = np.empty(stored + d, dtype=np.int32)
-        for begin, end in self.blocks():
-            self.rows.compress(begin, end, offsets, values, columns)
         X = sparse.csr_array((values[:stored], columns[:stored], offsets), shape=(n, d))
-        other = Problem(X, self.y, self.cost)
-        object.__setattr__(other, "squared_norms", self.squared_norms)
-        return other
+        return Problem(X, self.y, self.cost)
 
     @cached_property
     def narrow_rows(self) -> _core.Rows | None:

@@ -154,7 +154,7 @@ def test_mostly_zero_rows_are_compressed(dtype):
     assert small.X.dtype == dtype
     assert small.X.nnz == np.count_nonzero(X)
     np.testing.assert_array_equal(small.X.toarray(), X)
-    np.testing.assert_array_equal(small.squared_norms, problem.squared_norms)
+    np.testing.assert_allclose(small.squared_norms, problem.squared_norms, rtol=1e-14)
 
 
 def test_what_is_dense_or_narrow_or_sparse_stays():
@@ -165,16 +165,26 @@ def test_what_is_dense_or_narrow_or_sparse_stays():
         assert problem.compressed() is problem
 
 
-def test_compression_checks_its_arrays():
+def test_compression_stays_within_its_arrays():
     rows, n = _core.Rows(np.eye(4)), 4
-    offsets = np.arange(n + 1, dtype=np.int32)
-    values, columns = np.empty(8), np.empty(8, dtype=np.int32)
-    rows.compress(0, n, offsets, values, columns)
+    offsets = np.zeros(n + 1, dtype=np.int32)
+    values, columns = np.full(8, np.nan), np.full(8, -1, dtype=np.int32)
+    assert not rows.compress(0, n, offsets, values[:6], columns[:6])
+    assert np.isnan(values[6:]).all()
+    assert (columns[6:] == -1).all()
+    assert rows.compress(0, n, offsets, values, columns)
+    np.testing.assert_array_equal(offsets, np.arange(n + 1))
     np.testing.assert_array_equal(columns[:4], np.arange(4))
-    with pytest.raises(ValueError, match="too short"):
-        rows.compress(0, n, offsets, values[:6], columns[:6])
-    with pytest.raises(ValueError, match="do not fit"):
-        rows.compress(0, n, np.array([0, 2, 2, 3, 4], dtype=np.int32), values, columns)
+    offsets[0] = -1
+    with pytest.raises(ValueError, match="negative"):
+        rows.compress(0, n, offsets, values, columns)
+
+
+def test_rows_of_which_few_seemed_not_zero_stay_dense():
+    X, numbers = zeros(n=600)
+    X[1::2] = 1.0  # none of the rows looked at
+    problem = Problem(X, numbers.astype(np.float64), np.ones(len(X)))
+    assert problem.compressed() is problem
 
 
 @pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])

@@ -260,9 +260,8 @@ class LinearModel(CertifiedModel):
         check_joint_loss(self.loss)
         solver, stopping = joint_solver(self.solver), self._stopping()
         numbers, n_classes = class_numbers(self.classes_, y), len(self.classes_)
-        problem = self._problem(X, numbers, cost)
+        problem = self._problem(X, numbers, cost, compress=True)
         check_magnitudes(problem.squared_norms, numbers, cost)
-        problem = problem.compressed()
         objective = JointObjective(problem, n_classes, self._intercept(), self._scaling())
         by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
         (start,) = self._starts([by_class], self._seeds(1))
@@ -283,10 +282,12 @@ class LinearModel(CertifiedModel):
         progress.end()
         self._warn_if_unproven(problem.X)
 
-    def _problem(self, X: Matrix, y: Array, cost: Array) -> Problem:
+    def _problem(self, X: Matrix, y: Array, cost: Array, *, compress: bool = False) -> Problem:
         """Return the problem, after the check that X is finite: the row norms show it."""
         X, rows = view_rows(X)
         problem = Problem(X, y, cost, rows)
+        if compress:
+            problem = problem.compressed()
         if not np.isfinite(problem.squared_norms).all():
             assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
         return problem
