@@ -79,10 +79,10 @@ Tally tally_class_values(const BoundClasses& bound, InMatrix<double> z, InMatrix
 }
 
 template <class T>
-void crammer_singer_rows(const Rows& self, const BoundClasses& bound, OutRows alpha, OutWeights<T> W,
-                         Out w_bias, Out anchor, double feature, bool free, OutOrder order,
-                         Sweep& sweep, Random& random, double relax, Size max_epochs,
-                         double relative_target, double seconds) {
+void crammer_singer_rows(const Rows& self, const BoundClasses& bound, OutRows alpha,
+                         OutWeights<T> W, Out w_bias, Out anchor, double feature, bool free,
+                         OutOrder order, Sweep& sweep, Random& random, double relax,
+                         Size max_epochs, double relative_target, double seconds) {
   const Size n = self.n_samples(), K = bound.problem.n_classes;
   require(bound.n_samples == n, "classes and rows differ in length");
   require_length(alpha, n, "alpha");

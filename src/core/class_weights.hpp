@@ -92,8 +92,7 @@ MAXMARGIN_INLINE void score_lanes(const Entries& x, const T* W, Size stride, dou
   }
   if (k < x.count) add(k, even);
   for (int v = 0; v < vectors; ++v)
-    reinterpret_cast<WideLanes<T>*>(z)[v] =
-        __builtin_convertvector(even[v] + odd[v], WideLanes<T>);
+    reinterpret_cast<WideLanes<T>*>(z)[v] = __builtin_convertvector(even[v] + odd[v], WideLanes<T>);
 }
 
 template <class Entries, class T>
@@ -137,8 +136,8 @@ MAXMARGIN_INLINE void add_lanes(const Entries& x, const double* amounts, const i
                                 Size stride, T* W) {
   Lanes<T> amount[vectors];
   for (int v = 0; v < vectors; ++v)
-    amount[v] = __builtin_convertvector(
-        *reinterpret_cast<const WideLanes<T>*>(amounts + busy[v]), Lanes<T>);
+    amount[v] = __builtin_convertvector(*reinterpret_cast<const WideLanes<T>*>(amounts + busy[v]),
+                                        Lanes<T>);
   for (Size k = 0; k < x.count; ++k) {
     const T value = static_cast<T>(x.value(k));
     T* w = W + x.column(k) * stride;

@@ -68,7 +68,14 @@ MAXMARGIN_CLONES void one_vs_rest(const Rows& rows, const RestProblem& problem,
     const Size k = sweep.cursor;
     if ((++sweep.steps & kClockMask) == 0 && deadline.passed()) return;
     if (k + 2 * kAhead < n) rows.prefetch_offset(order[k + 2 * kAhead]);
-    if (k + kAhead < n) rows.prefetch(order[k + kAhead]);
+    if (k + kAhead < n) {
+      const Size next = order[k + kAhead];
+      rows.prefetch(next);
+      MAXMARGIN_PREFETCH(problem.y + next);
+      MAXMARGIN_PREFETCH(problem.cost + next);
+      MAXMARGIN_PREFETCH(problem.squared_norms + next);
+      for (Size j = 0; j < stride; j += 8) MAXMARGIN_PREFETCH(state.beta + next * stride + j);
+    }
     if (k + 1 < n) prefetch_weights(rows, order[k + 1], state.W, K);
     const Size i = order[k], own = problem.y[i];
     const double cost = problem.cost[i];

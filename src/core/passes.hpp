@@ -30,8 +30,8 @@ MAXMARGIN_CLONES void squared_norms(const Rows& rows, Size begin, Size end, doub
   for (Size i = begin; i < end; ++i) out[i] = rows.squared_norm(i);
 }
 
-// The columns and values that are not 0 of begin <= i < end, row i from offsets[i] to offsets[i + 1],
-// which is found here. A whole row is written before its zeros are dropped, so both arrays need
+// The columns and values that are not 0 of begin <= i < end, row i from offsets[i] to offsets[i +
+// 1], which is found here. A whole row is written before its zeros are dropped, so both arrays need
 // n_features entries of room. Whether they had it.
 template <class T>
 MAXMARGIN_CLONES bool compress(const DenseRows<T>& rows, Size begin, Size end, Size room,

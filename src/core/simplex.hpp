@@ -24,9 +24,10 @@ struct Threshold {
 
 // sum_j max(0, v_j - theta) = size > 0. Newton's iteration on this piecewise linear function of
 // theta, from the left (Michelot 1986): it ends in the exact theta once the values above stay the
-// same. Whatever values it begins with, their theta is on the left, and after one pass it is done if
-// they are the right ones.
-MAXMARGIN_INLINE Threshold simplex_threshold(const double* v, Size length, double size, Some above) {
+// same. Whatever values it begins with, their theta is on the left, and after one pass it is done
+// if they are the right ones.
+MAXMARGIN_INLINE Threshold simplex_threshold(const double* v, Size length, double size,
+                                             Some above) {
   double theta = (above.sum - size) / above.count;
   for (;;) {
     double sum = 0.0, count = 0.0;
@@ -71,12 +72,11 @@ struct SimplexStep {
   double gain;     // of the dual by the step
 };
 
-// Moves alpha, `relax` < 2 times as far as the maximum, as in successive over-relaxation (Mangasarian
-// and Musicant 1999): the dual never falls, and with relax > 1 ill-conditioned problems need fewer
-// steps. `moved` is the change of beta = -alpha + constant.
+// Moves alpha, `relax` < 2 times as far as the maximum, as in successive over-relaxation
+// (Mangasarian and Musicant 1999): the dual never falls, and with relax > 1 ill-conditioned
+// problems need fewer steps. `moved` is the change of beta = -alpha + constant.
 MAXMARGIN_INLINE SimplexStep project(double* alpha, const double* pull, double top, Size length,
-                                     double cost, double square, double relax,
-                                     double* moved) {
+                                     double cost, double square, double relax, double* moved) {
   const double scale = relax / square;
   double bracket = 0.0, largest = -std::numeric_limits<double>::infinity(), sum = 0.0, count = 0.0;
 #pragma omp simd reduction(+ : bracket, sum, count) reduction(max : largest)

@@ -51,8 +51,8 @@ class Core:
     def run(self, epochs, target=0.0, seconds=FOREVER):
         _core.crammer_singer(
             self.objective.problem.rows, self.objective.classes, self.alpha, self.W, self.w_bias,
-            self.anchor, self.feature, False, self.order, self.sweep, self.random, 1.4, epochs, target,
-            seconds,
+            self.anchor, self.feature, False, self.order, self.sweep, self.random, textbook.RELAX,
+            epochs, target, seconds,
         )  # fmt: skip
 
 

@@ -20,9 +20,9 @@ from maxmargin.validation import Array
 #: steps as three visits to every row have been made.
 RECALL, VISITS = 0.25, 3
 
-#: Steps go RELAX times as far as the maximum: 1 needs up to twice the epochs, 1.9 as many as 1. From
-#: NEAR times the gap asked for on, all rows come back and steps stop short of the maximum, which
-#: leaves less of a gap behind. The sweep's estimate must be a little better than what is to be proven.
+#: Steps go RELAX times as far as the maximum: 1 needs up to twice the epochs, 1.9 as many as 1.
+#: From NEAR times the gap asked for on, all rows come back and steps stop short of the maximum,
+#: which leaves less of a gap behind. A proof is asked for at TRUST times it, as the sweep sees it.
 RELAX, LAST_RELAX, NEAR, TRUST = 1.4, 0.8, 2.5, 0.85
 
 #: Epochs are made in float32 down to this gap, and to the first look at most.
@@ -58,6 +58,61 @@ class JointMonitor(Monitor):
         return certify_joint(self.objective, self.objective.lay_out(coef), b, self._dual[1])
 
 
+class _Ascent:
+    """The ascent under way: α, W = β'X for β_ij = C_i 1[j = y_i] − α_ij, and the intercepts.
+
+    Epochs are narrow, in float32, from the start where the rows allow it, until `widen`.
+    """
+
+    def __init__(self, objective: JointObjective, start: Start) -> None:
+        problem, K = objective.problem, objective.n_classes
+        n = problem.n_samples
+        self.objective = objective
+        self.free, self.feature = objective.intercept is Intercept.FREE, _feature(objective)
+        self.anchor, self.w_bias = np.zeros(K), np.zeros(K)
+        self.alpha, self.order = np.zeros((n, _core.padded(K))), np.arange(n, dtype=np.int32)
+        self.sweep, self.random = _core.Sweep(n), _core.Random(start.seed)
+        self.narrow = start.beta is None and problem.narrow_rows is not None
+        if start.beta is None:
+            self.alpha[objective.own] = problem.cost
+            self.W = objective.zero(narrow=self.narrow)
+            return
+        if self.free:
+            self.anchor[:] = start.b
+        beta = objective.feasible(start.beta, objective.zero(), self.anchor)
+        self.alpha[:, :K] = -beta
+        self.alpha[objective.own] += problem.cost
+        self.w_bias[:] = self.feature * beta.sum(axis=0)
+        self.widen()
+
+    def run(self, relax: float, epochs: int, target: float, seconds: float) -> None:
+        """Make epochs until the gap that they seem to leave is small enough."""
+        problem = self.objective.problem
+        _core.crammer_singer(
+            problem.narrow_rows if self.narrow else problem.rows, self.objective.classes,
+            self.alpha, self.W, self.w_bias, self.anchor, self.feature, self.free, self.order,
+            self.sweep, self.random, relax, epochs, target, seconds,
+        )  # fmt: skip
+
+    @property
+    def gap(self) -> float:
+        """What the last epoch seems to have left of the relative gap, rows set aside apart."""
+        sweep = self.sweep
+        return sweep.left / sweep.last_dual if sweep.last_dual > 0.0 else math.inf
+
+    def widen(self) -> None:
+        """Go on in float64, with the weights summed up anew."""
+        beta = -self.alpha[:, : self.objective.n_classes]
+        beta[self.objective.own] += self.objective.problem.cost
+        self.narrow, self.W = False, self.objective.lay_out(self.objective.weights(beta))
+
+    def judged_by(self, monitor: JointMonitor) -> Status:
+        """Ask for the proof."""
+        W, b = self.objective.widened(self.W), self.anchor + self.feature * self.w_bias
+        beta = -self.alpha[:, : self.objective.n_classes]
+        return monitor.judge_joint(W, b, beta, self.sweep.epochs)
+
+
 @dataclass(frozen=True)
 class CrammerSinger:
     """Dual block coordinate ascent with shrinking and over-relaxation for K classes at once.
@@ -70,79 +125,42 @@ class CrammerSinger:
 
     def solve(self, objective: JointObjective, monitor: JointMonitor, start: Start) -> Solution:
         """Sweep; when the sweep's own estimate of the gap is small enough, ask for the proof."""
-        problem, K = objective.problem, objective.n_classes
-        n = problem.n_samples
-        free, feature = objective.intercept is Intercept.FREE, _feature(objective)
-        anchor, w_bias = np.zeros(K), np.zeros(K)
-        alpha, rows = np.zeros((n, _core.padded(K))), problem.rows
-        narrow = start.beta is None and problem.narrow_rows is not None
-        if start.beta is None:
-            alpha[objective.own] = problem.cost
-            rows = problem.narrow_rows if narrow else problem.rows
-            W = objective.zero(narrow=narrow)
-        else:
-            if free:
-                anchor[:] = start.b
-            beta = objective.feasible(start.beta, objective.zero(), anchor)
-            alpha[:, :K] = -beta
-            alpha[objective.own] += problem.cost
-            W = _summed(objective, alpha)
-            w_bias[:] = feature * beta.sum(axis=0)
-        order = np.arange(n, dtype=np.int32)
-        sweep, random = _core.Sweep(n), _core.Random(start.seed)
-
-        def judge() -> Status:
-            wide, b = objective.widened(W), anchor + feature * w_bias
-            return monitor.judge_joint(wide, b, -alpha[:, :K], sweep.epochs)
-
-        status, trust, estimate, now = Status.RUNNING, TRUST, math.inf, math.inf
-        near, recalled, looked = False, 0, 0  # steps made by then
+        n, tol, ascent = objective.problem.n_samples, monitor.tol, _Ascent(objective, start)
+        sweep, status = ascent.sweep, Status.RUNNING
+        trust, estimate, near = TRUST, math.inf, False
+        recalled = looked = 0  # steps made by then
         if start.beta is not None:
-            status = judge()
+            status = ascent.judged_by(monitor)
             sweep.dual = monitor.dual
         while status is Status.RUNNING:
-            done = sweep.epochs
-            if not near and now <= NEAR * monitor.tol:
-                near, sweep.n_active, recalled = True, n, sweep.steps
-            recall, least = RECALL * estimate, trust * monitor.tol
+            done, recall, least = sweep.epochs, RECALL * estimate, trust * tol
             visits = looked + VISITS_BEFORE_LOOK * n - sweep.steps  # until a look is worth it
             wanted = max(monitor.until_due(done), visits // max(1, sweep.n_active))
             epochs = monitor.iterations_left(done, wanted)
-            targets = recall, least, 0.0 if near else NEAR * monitor.tol, NARROW_GAP * narrow
-            _core.crammer_singer(
-                rows, objective.classes, alpha, W, w_bias, anchor, feature, free, order, sweep,
-                random, LAST_RELAX if near else RELAX, epochs, max(targets), monitor.seconds_left,
-            )  # fmt: skip
+            target = max(recall, least, NARROW_GAP * ascent.narrow, 0.0 if near else NEAR * tol)
+            ascent.run(LAST_RELAX if near else RELAX, epochs, target, monitor.seconds_left)
             status = monitor.halted(sweep.epochs)
-            now = sweep.left / sweep.last_dual if sweep.last_dual > 0.0 else math.inf
             whole = sweep.epochs > done
-            promising = whole and now <= least
-            if whole and now <= recall:
-                estimate = now
+            promising = whole and ascent.gap <= least
+            if whole and ascent.gap <= recall:
+                estimate = ascent.gap
                 if sweep.steps - recalled >= VISITS * n:
                     sweep.n_active, recalled = n, sweep.steps
+            if not near and ascent.gap <= NEAR * tol:
+                near, sweep.n_active, recalled = True, n, sweep.steps
             worth = sweep.steps - looked >= VISITS_BEFORE_LOOK * n
             due = whole and worth and monitor.due(sweep.epochs)
             look = status is not Status.RUNNING or promising or due
             if look:
-                status, looked = judge(), sweep.steps
+                status, looked = ascent.judged_by(monitor), sweep.steps
                 gap = monitor.history[-1].gap
-                if status is not Status.RUNNING:
-                    break
                 if promising:  # so much closer, if the estimate keeps its ratio to the proof
-                    trust *= max(0.25, min(0.8, 0.9 * monitor.tol * monitor.dual / gap))
+                    trust *= max(0.25, min(0.8, 0.9 * tol * monitor.dual / max(gap, 1e-300)))
                 if promising or gap > 4.0 * sweep.last_gap:
                     sweep.n_active = n
-            if narrow and (look or now <= NARROW_GAP):
-                narrow, rows, W = False, problem.rows, _summed(objective, alpha)
+            if ascent.narrow and status is Status.RUNNING and (look or ascent.gap <= NARROW_GAP):
+                ascent.widen()
         return monitor.finish(self.name, status)
-
-
-def _summed(objective: JointObjective, alpha: Array) -> Array:
-    """Return W = β'X, laid out, for β_ij = C_i 1[j = y_i] − α_ij."""
-    beta = -alpha[:, : objective.n_classes]
-    beta[objective.own] += objective.problem.cost
-    return objective.lay_out(objective.weights(beta))
 
 
 def _feature(objective: JointObjective) -> float:

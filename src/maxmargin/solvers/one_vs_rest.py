@@ -52,7 +52,7 @@ def begin_together(
             )  # fmt: skip
         if not whole:
             break
-    weights = (W.T if by_feature else W)[:K]
+    weights = np.ascontiguousarray((W.T if by_feature else W)[:K])
     return [
         Begun(
             beta[:, j].copy(),
@@ -69,5 +69,6 @@ def begin_together(
 
 def _split(active: NDArray[np.uint8]) -> tuple[NDArray[np.int32], int]:
     """Return the rows in play before the others, and how many they are."""
-    order = np.argsort(active == 0, kind="stable").astype(np.int32)
-    return order, int(np.count_nonzero(active))
+    inside = np.flatnonzero(active)
+    order = np.concatenate([inside, np.flatnonzero(active == 0)]).astype(np.int32)
+    return order, len(inside)
