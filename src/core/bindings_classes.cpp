@@ -101,12 +101,11 @@ void crammer_singer_rows(const Rows& self, const BoundClasses& bound, OutRows al
   const Deadline deadline(seconds);
   std::visit(
       [&](const auto& rows) {
-        using Values = std::remove_cvref_t<decltype(*rows.values)>;
-        if constexpr (std::is_same_v<T, double> || (rows.kSparse && std::is_same_v<T, Values>)) {
+        if constexpr (std::is_same_v<T, double> || rows.kSparse) {
           crammer_singer(rows, bound.problem, state, scratch, sweep, random, relax, max_epochs,
                          relative_target, deadline);
         } else {
-          throw std::invalid_argument("float32 weights are for CSR rows of float32");
+          throw std::invalid_argument("float32 weights are for CSR rows");
         }
       },
       self.view);

@@ -70,15 +70,11 @@ class Problem:
         X = sparse.csr_array((values[:stored], columns[:stored], offsets), shape=(n, d))
         return Problem(X, self.y, self.cost)
 
-    @cached_property
-    def narrow_rows(self) -> _core.Rows | None:
-        """The rows of a CSR X in float32, with room to spare for their products; else None."""
+    @property
+    def fits_float32(self) -> bool:
+        """Whether products with the rows are far from the ends of the range of float32."""
         longest = float(self.squared_norms.max(initial=0.0))
-        within = 1e-30 < longest < 1e30 and float(self.cost.sum()) < 1e30
-        if not (sparse.issparse(self.X) and within):
-            return None
-        values = self.X.data.astype(np.float32, copy=False)
-        return _core.Rows(values, self.X.indices, self.X.indptr, self.n_features)
+        return 1e-30 < longest < 1e30 and float(self.cost.sum()) < 1e30
 
     @property
     def n_samples(self) -> int:

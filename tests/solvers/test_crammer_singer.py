@@ -183,7 +183,7 @@ def test_float32_epochs_do_not_limit_the_proof(scale):
     """What comes first, where the values allow it; far from 1 they do not."""
     X, y = classes(200, 11, 8)
     objective = joint(store(scale * X, "csr32"), y, 8, C=0.5 / scale**2)
-    assert (objective.problem.narrow_rows is None) == (scale in (1e-20, 1e20))
+    assert objective.problem.fits_float32 == (scale not in (1e-20, 1e20))
     solution = solve(objective, 1e-9)
     assert solution.status is Status.OPTIMAL
     one = solve(joint(X, y, 8, C=0.5), 1e-9)

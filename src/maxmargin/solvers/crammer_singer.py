@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 import maxmargin._core as _core
 from maxmargin.certificate import Certificate, Status, certify_joint
@@ -61,7 +62,7 @@ class JointMonitor(Monitor):
 class _Ascent:
     """The ascent under way: α, W = β'X for β_ij = C_i 1[j = y_i] − α_ij, and the intercepts.
 
-    Epochs are narrow, in float32, from the start where the rows allow it, until `widen`.
+    Epochs are narrow, with W in float32, from the start where the rows allow it, until `widen`.
     """
 
     def __init__(self, objective: JointObjective, start: Start) -> None:
@@ -72,7 +73,7 @@ class _Ascent:
         self.anchor, self.w_bias = np.zeros(K), np.zeros(K)
         self.alpha, self.order = np.zeros((n, _core.padded(K))), np.arange(n, dtype=np.int32)
         self.sweep, self.random = _core.Sweep(n), _core.Random(start.seed)
-        self.narrow = start.beta is None and problem.narrow_rows is not None
+        self.narrow = start.beta is None and sparse.issparse(problem.X) and problem.fits_float32
         if start.beta is None:
             self.alpha[objective.own] = problem.cost
             self.W = objective.zero(narrow=self.narrow)
@@ -87,11 +88,10 @@ class _Ascent:
 
     def run(self, relax: float, epochs: int, target: float, seconds: float) -> None:
         """Make epochs until the gap that they seem to leave is small enough."""
-        problem = self.objective.problem
         _core.crammer_singer(
-            problem.narrow_rows if self.narrow else problem.rows, self.objective.classes,
-            self.alpha, self.W, self.w_bias, self.anchor, self.feature, self.free, self.order,
-            self.sweep, self.random, relax, epochs, target, seconds,
+            self.objective.problem.rows, self.objective.classes, self.alpha, self.W, self.w_bias,
+            self.anchor, self.feature, self.free, self.order, self.sweep, self.random, relax,
+            epochs, target, seconds,
         )  # fmt: skip
 
     @property
