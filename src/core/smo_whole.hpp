@@ -5,8 +5,9 @@
 //
 // A sample has a variable in each group, closed where it does not belong, so that all groups share
 // one residual. Pairs are chosen by second order (Fan, Chen and Lin, JMLR 2005). Where they have
-// cost as much as a linear system in the free variables would, that is solved: a Newton step, to
-// the first bound on its way, and from there on, since pairs crawl where K is nearly singular.
+// cost several times what a linear system in the free variables would, that is solved: a Newton
+// step, to the first bound on its way, and from there on, since pairs crawl where K is nearly
+// singular.
 //
 // Invariant between steps: residual = target - K sum of beta over the groups.
 #pragma once
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "clock.hpp"
+#include "largest.hpp"
 #include "pivoted_cholesky.hpp"
 #include "smo_block.hpp"
 
@@ -31,41 +33,6 @@ struct WholeProblem {
   const double* upper;
   double epsilon;
   bool balanced;  // sums per group are kept: pairs; else single coordinates
-};
-
-// The largest of some values, four at a time, and where it is.
-class Largest {
- public:
-  typedef double Lanes __attribute__((vector_size(32), aligned(8)));
-  typedef std::int64_t Places __attribute__((vector_size(32)));
-
-  MAXMARGIN_INLINE void take(Lanes value, Size at) {
-    const Places place = at + Places{0, 1, 2, 3}, better = value > best_;
-    best_ = better ? value : best_;
-    places_ = better ? place : places_;
-  }
-  MAXMARGIN_INLINE void take(double value, Size at) {
-    if (value > best_[0]) {
-      best_[0] = value;
-      places_[0] = at;
-    }
-  }
-  MAXMARGIN_INLINE double value(Size& at) const {
-    int lane = 0;
-    for (int k = 1; k < 4; ++k)
-      if (best_[k] > best_[lane]) lane = k;
-    at = places_[lane];
-    return best_[lane];
-  }
-
-  static MAXMARGIN_INLINE Lanes load(const double* from) {
-    return *reinterpret_cast<const Lanes*>(from);
-  }
-
- private:
-  static constexpr double kNever = -std::numeric_limits<double>::infinity();
-  Lanes best_ = {kNever, kNever, kNever, kNever};
-  Places places_ = {0, 0, 0, 0};
 };
 
 class WholeSmo {
@@ -123,7 +90,7 @@ class WholeSmo {
         polish();
         return true;
       }
-      if (newton_work() <= spent_ && walk(spent_)) {
+      if (kPairsFirst * newton_work() <= spent_ && walk(spent_)) {
         refresh();
         if (small(tol, negligible)) return true;
       }
@@ -141,10 +108,14 @@ class WholeSmo {
     double up, down;  // the most that a variable of the group gains by rising, by falling
     Size at;          // the one that gains by rising
   };
+  struct Free {
+    Size variable, sample;
+  };
   static constexpr double kNever = -std::numeric_limits<double>::infinity();
   static constexpr double kInner = 0.1;  // of the violation is left by an outer step
   static constexpr double kLeastDiagonal = 1e-12;
-  static constexpr double kPerSample = 8;  // work of a pair, in multiplications of a factorisation
+  static constexpr double kPerSample = 8;   // work of a pair, in multiplications of a factorisation
+  static constexpr double kPairsFirst = 4;  // times the work of a Newton step
 
   const double* row(Size k) const { return problem_.kernel + k * problem_.n; }
 
@@ -191,7 +162,7 @@ class WholeSmo {
   }
 
   // The group of the worst violation.
-  MAXMARGIN_INLINE int look() {
+  MAXMARGIN_INLINE int worst_group() {
     int worst = 0;
     violation = kNever;
     for (int g = 0; g < problem_.n_groups; ++g) {
@@ -205,6 +176,8 @@ class WholeSmo {
     }
     return worst;
   }
+
+  MAXMARGIN_CLONES void look() { worst_group(); }
 
   // The partner with which i gains most.
   MAXMARGIN_INLINE Size partner(int g, Size i, double up) const {
@@ -256,7 +229,7 @@ class WholeSmo {
   MAXMARGIN_CLONES Size pairs(double goal, Size limit) {
     const Size n = problem_.n;
     Size made = 0;
-    for (int g; g = look(), made < limit && violation > goal; ++made) {
+    for (int g; g = worst_group(), made < limit && violation > goal; ++made) {
       const Size i = sides_[g].at, j = partner(g, i, sides_[g].up), v = g * n + i, u = g * n + j;
       const double slope = sides_[g].up + (fall_[u] - residual[j]);
       if (!(slope > 0.0)) break;
@@ -288,7 +261,7 @@ class WholeSmo {
   // The same without an intercept: one coordinate at a time.
   MAXMARGIN_CLONES Size singles(double goal, Size limit) {
     Size made = 0;
-    for (; look(), made < limit && violation > goal; ++made) {
+    for (; worst_group(), made < limit && violation > goal; ++made) {
       const Size i = coordinate(goal);
       const double up = residual[i] + rise_[i], down = fall_[i] - residual[i];
       const double slope = up > down ? up : -down;
@@ -318,8 +291,8 @@ class WholeSmo {
 
   // The gap with these thresholds: the sum of what each variable could still gain at the present
   // residuals, which is the Fenchel-Young gap of its term.
-  double gap() {
-    look();
+  MAXMARGIN_CLONES double gap() {
+    worst_group();
     double total = 0.0;
     for (int g = 0; g < problem_.n_groups; ++g) {
       const double middle = threshold(g), epsilon = problem_.epsilon;
@@ -335,12 +308,14 @@ class WholeSmo {
     return total;
   }
 
-  double dual() const {
+  MAXMARGIN_CLONES double dual() const {
+    const double *target = problem_.target, *values = residual.data();
     double total = 0.0;
-    for (std::size_t v = 0; v < beta.size(); ++v) {
-      const Size k = static_cast<Size>(v) % problem_.n;
-      total += 0.5 * beta[v] * (problem_.target[k] + residual[k]) -
-               problem_.epsilon * std::fabs(beta[v]);
+    for (int g = 0; g < problem_.n_groups; ++g) {
+      const double* point = beta.data() + g * problem_.n;
+#pragma omp simd reduction(+ : total)
+      for (Size k = 0; k < problem_.n; ++k)
+        total += 0.5 * point[k] * (target[k] + values[k]) - problem_.epsilon * std::fabs(point[k]);
     }
     return total;
   }
@@ -353,26 +328,52 @@ class WholeSmo {
   // The free variables: not 0, and inside their box.
   void find_free() {
     free_.clear();
-    for (Size v = 0; v < static_cast<Size>(beta.size()); ++v)
-      if (beta[v] != 0.0 && beta[v] > problem_.lower[v] && beta[v] < problem_.upper[v])
-        free_.push_back(v);
+    begins_.clear();
+    for (int g = 0; g < problem_.n_groups; ++g) {
+      begins_.push_back(static_cast<Size>(free_.size()));
+      for (Size k = 0, v = g * problem_.n; k < problem_.n; ++k, ++v)
+        if (beta[v] != 0.0 && beta[v] > problem_.lower[v] && beta[v] < problem_.upper[v])
+          free_.push_back({v, k});
+    }
+    begins_.push_back(static_cast<Size>(free_.size()));
   }
 
+  // Multiplications, or what takes as long: the system, its factors, and residuals made anew.
   double newton_work() {
     find_free();
     const double m = static_cast<double>(free_.size());
-    return m * m * m / 3.0 + m * static_cast<double>(problem_.n);
+    const double support = static_cast<double>(beta.size() - std::ranges::count(beta, 0.0));
+    return m * m * (m / 3.0 + 8.0) + 3.0 * support * static_cast<double>(problem_.n);
   }
 
-  // Subtracts each group's mean from the m values that lie `stride` apart.
-  void centre(double* values, Size stride) const {
+  // Subtracts each group's mean from m values.
+  MAXMARGIN_INLINE void centre(double* values) const {
     if (!problem_.balanced) return;
-    const Size m = static_cast<Size>(free_.size()), n = problem_.n;
-    for (Size from = 0, to; from < m; from = to) {  // the free ones of a group are neighbours
+    for (int g = 0; g < problem_.n_groups; ++g) {
+      const Size from = begins_[g], to = begins_[g + 1];
       double sum = 0.0;
-      for (to = from; to < m && free_[to] / n == free_[from] / n; ++to) sum += values[to * stride];
-      for (Size a = from; a < to; ++a) values[a * stride] -= sum / static_cast<double>(to - from);
+#pragma omp simd reduction(+ : sum)
+      for (Size a = from; a < to; ++a) sum += values[a];
+      const double mean = sum / static_cast<double>(std::max<Size>(1, to - from));
+#pragma omp simd
+      for (Size a = from; a < to; ++a) values[a] -= mean;
     }
+  }
+
+  // K_FF, centred in rows and columns. It is symmetric: the columns are centred by its transpose.
+  MAXMARGIN_CLONES void make_system() {
+    const Size m = static_cast<Size>(free_.size());
+    system_.resize(static_cast<std::size_t>(m * m));
+    for (Size a = 0; a < m; ++a) {
+      const double* values = row(free_[a].sample);
+      double* own = system_.data() + a * m;
+      for (Size b = 0; b < m; ++b) own[b] = values[free_[b].sample];
+      centre(own);
+    }
+    if (!problem_.balanced) return;
+    for (Size a = 0; a < m; ++a)
+      for (Size b = 0; b < a; ++b) std::swap(system_[a * m + b], system_[b * m + a]);
+    for (Size a = 0; a < m; ++a) centre(system_.data() + a * m);
   }
 
   // One Newton step in the free variables, to the first bound on its way: the share of it that was
@@ -380,22 +381,19 @@ class WholeSmo {
   // thresholds t of the groups satisfy K_FF d + t = residual -+ epsilon, and d sums to 0 in each
   // group; projected to such d, it is a system without t.
   double newton() {
-    const Size m = static_cast<Size>(free_.size()), n = problem_.n;
+    const Size m = static_cast<Size>(free_.size());
     if (m == 0) return 0.0;
-    system_.resize(static_cast<std::size_t>(m * m));
+    make_system();
     right_.resize(m);
     change_.resize(m);
     for (Size a = 0; a < m; ++a) {
-      const double at = beta[free_[a]];
-      right_[a] = residual[free_[a] % n] - std::copysign(problem_.epsilon, at);
-      for (Size b = 0; b < m; ++b) system_[a * m + b] = row(free_[a] % n)[free_[b] % n];
+      const auto [v, k] = free_[a];
+      right_[a] = residual[k] - std::copysign(problem_.epsilon, beta[v]);
     }
-    for (Size a = 0; a < m; ++a) centre(system_.data() + a * m, 1);
-    for (Size a = 0; a < m; ++a) centre(system_.data() + a, m);
-    centre(right_.data(), 1);
+    centre(right_.data());
     factor_.factor(system_.data(), m);
     factor_.solve(right_.data(), change_.data());
-    centre(change_.data(), 1);
+    centre(change_.data());
 
     double share = 1.0;
     for (Size a = 0; a < m; ++a) share = std::min(share, room(a) / std::fabs(change_[a]));
@@ -403,11 +401,11 @@ class WholeSmo {
     const double before = dual();
     const std::vector<double> old_beta = beta, old_residual = residual;
     for (Size a = 0; a < m; ++a) {
-      const Size v = free_[a];
+      const auto [v, k] = free_[a];
       const double end = change_[a] > 0.0 ? high(v) : low(v);
       const bool reached = share * std::fabs(change_[a]) >= room(a);
       beta[v] = reached ? end : beta[v] + share * change_[a];
-      add_row(old_beta[v] - beta[v], v % n, residual.data());
+      add_row(old_beta[v] - beta[v], k, residual.data());
     }
     if (dual() > before) {
       open_all();
@@ -422,7 +420,7 @@ class WholeSmo {
   double low(Size v) const { return beta[v] > 0.0 ? 0.0 : problem_.lower[v]; }
   double high(Size v) const { return beta[v] > 0.0 ? problem_.upper[v] : 0.0; }
   double room(Size a) const {
-    const Size v = free_[a];
+    const Size v = free_[a].variable;
     return change_[a] > 0.0 ? high(v) - beta[v] : beta[v] - low(v);
   }
 
@@ -441,28 +439,31 @@ class WholeSmo {
   // The optimum itself, if the free variables are the right ones: one Newton step reaches it, and
   // a second one what rounding left. Kept if the gap falls.
   void polish() {
-    constexpr double kUnfelt = 1e6;  // multiplications
-    for (int k = 0; k < 2; ++k) {
-      refresh();
-      const double before = gap();
+    constexpr double kUnfelt = 4e4, kRounding = 1e-14;
+    const double spent = kPerSample * static_cast<double>(steps * problem_.n);
+    double before = gap();
+    for (int k = 0; k < 2 && before > kRounding * std::fabs(dual()); ++k) {
+      if (newton_work() > std::max(kUnfelt, spent / kPairsFirst)) return;
       const std::vector<double> old_beta = beta, old_residual = residual;
-      const double work = kPerSample * static_cast<double>(steps * problem_.n);
-      if (newton_work() > std::max(work, kUnfelt)) return;
       if (newton() == 0.0) return;
       refresh();
-      if (gap() < before) continue;
-      beta = old_beta;
-      residual = old_residual;
-      open_all();
-      return;
+      const double after = gap();
+      if (!(after < before)) {
+        beta = old_beta;
+        residual = old_residual;
+        open_all();
+        return;
+      }
+      before = after;
     }
   }
 
   WholeProblem problem_;
   std::vector<double> rise_, fall_, diagonal_;
   std::vector<Side> sides_;
-  double spent_ = 0.0;  // work on pairs since the last Newton step
-  std::vector<Size> free_;
+  double spent_ = 0.0;        // work on pairs since the last Newton step
+  std::vector<Free> free_;    // group after group
+  std::vector<Size> begins_;  // of the groups, and the end
   std::vector<double> system_, right_, change_;
   PivotedCholesky factor_;
 };
