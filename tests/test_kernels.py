@@ -77,6 +77,13 @@ def test_the_gaussian_of_far_points_is_zero():
     np.testing.assert_array_equal(rows, np.eye(2))
 
 
+@pytest.mark.parametrize("degree", [1, 2, 3, 4, 7, 10])
+def test_powers_by_squaring(degree):
+    A = np.random.default_rng(0).normal(size=(40, 20))
+    values = Polynomial(0.5, degree, 1.5)(A, A)
+    np.testing.assert_allclose(values, (0.5 * A @ A.T + 1.5) ** degree, rtol=1e-13)
+
+
 def test_kernels_on_histograms():
     np.testing.assert_allclose(
         ChiSquared(0.5)(COUNTS[:9], COUNTS), pairwise.chi2_kernel(COUNTS[:9], COUNTS, gamma=0.5)

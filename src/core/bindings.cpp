@@ -193,6 +193,7 @@ NB_MODULE(_core, m) {
   bind_classes(m);
   bind_newton(m);
   bind_stochastic(m);
+  bind_whole(m);
 }
 
 }  // namespace maxmargin

@@ -62,5 +62,6 @@ void bind_classes(nb::module_& m);      // bindings_classes.cpp: K classes at on
 void bind_kernel(nb::module_& m);       // bindings_kernel.cpp: kernel rows and SMO
 void bind_newton(nb::module_& m);       // bindings_newton.cpp
 void bind_stochastic(nb::module_& m);   // bindings_stochastic.cpp: Pegasos and SGD
+void bind_whole(nb::module_& m);        // bindings_whole.cpp: SMO on a whole kernel matrix
 
 }  // namespace maxmargin

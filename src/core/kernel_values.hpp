@@ -1,6 +1,7 @@
 // Kernel values in double, from dot products that BLAS has computed.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -43,6 +44,24 @@ MAXMARGIN_CLONES inline void gaussian_values(double* values, const double* a_squ
     for (Size j = 0; j < n_b; ++j) {
       const double distance = square + b_squares[j] - 2.0 * row[j];
       row[j] = exp_of_negative(distance > 0.0 ? -gamma * distance : 0.0);
+    }
+  }
+}
+
+// values[i] = (gamma values[i] + coef0)^degree, by squaring, some at a time.
+MAXMARGIN_CLONES inline void polynomial_values(double* values, Size n, double gamma, double coef0,
+                                               Size degree) {
+  constexpr Size kTogether = 512;
+  double power[kTogether];  // of 1, 2, 4, ... as it goes on
+  for (Size begin = 0; begin < n; begin += kTogether) {
+    double* __restrict some = values + begin;
+    const Size count = std::min(kTogether, n - begin);
+    for (Size k = 0; k < count; ++k) power[k] = gamma * some[k] + coef0;
+    for (Size k = 0; k < count; ++k) some[k] = degree % 2 == 1 ? power[k] : 1.0;
+    for (Size left = degree / 2; left > 0; left /= 2) {
+      for (Size k = 0; k < count; ++k) power[k] *= power[k];
+      if (left % 2 == 1)
+        for (Size k = 0; k < count; ++k) some[k] *= power[k];
     }
   }
 }

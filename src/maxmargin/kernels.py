@@ -126,7 +126,9 @@ class Polynomial(_WithGamma):
         return self.coef0 >= 0.0
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:
-        return np.asarray((self._gamma * dots(A, B) + self.coef0) ** self.degree)
+        values = np.ascontiguousarray(dots(A, B))
+        _core.polynomial_values(values, self._gamma, self.coef0, self.degree)
+        return values
 
     def diagonal(self, A: Matrix) -> Array:
         return np.asarray((self._gamma * squares(A) + self.coef0) ** self.degree)
@@ -147,8 +149,8 @@ class Gaussian(_WithGamma):
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:
         A, B = _seen_from_one(A, B)
-        values = np.ascontiguousarray(dots(A, B))
-        _core.gaussian_values(values, squares(A), squares(B), self._gamma)
+        values, own = np.ascontiguousarray(dots(A, B)), squares(A)
+        _core.gaussian_values(values, own, own if A is B else squares(B), self._gamma)
         return values
 
     def diagonal(self, A: Matrix) -> Array:

@@ -1,0 +1,76 @@
+// Whole kernel matrices, and SMO on them.
+#include "kernel_values.hpp"
+#include "polled.hpp"
+#include "smo_whole.hpp"
+
+using namespace nanobind::literals;
+
+namespace maxmargin {
+
+void bind_whole(nb::module_& m) {
+  m.def(
+      "gaussian_values",
+      [](OutRows values, In<double> a_squares, In<double> b_squares, double gamma) {
+        const Size n_a = static_cast<Size>(values.shape(0)), n_b = values.shape(1);
+        require_length(a_squares, n_a, "a_squares");
+        require_length(b_squares, n_b, "b_squares");
+        nb::gil_scoped_release release;
+        gaussian_values(values.data(), a_squares.data(), n_a, b_squares.data(), n_b, gamma);
+      },
+      "values"_a.noconvert(), "a_squares"_a, "b_squares"_a, "gamma"_a,
+      "exp(-gamma |a - b|^2) in place of <a, b>.");
+
+  m.def(
+      "polynomial_values",
+      [](OutRows values, double gamma, double coef0, Size degree) {
+        require(degree >= 0, "degree must not be negative");
+        nb::gil_scoped_release release;
+        polynomial_values(values.data(), static_cast<Size>(values.size()), gamma, coef0, degree);
+      },
+      "values"_a.noconvert(), "gamma"_a, "coef0"_a, "degree"_a,
+      "(gamma <a, b> + coef0)^degree in place of <a, b>.");
+
+  nb::class_<WholeSmo>(m, "WholeSmo", "SMO on few samples, whose kernel matrix is at hand.")
+      .def(
+          "__init__",
+          [](WholeSmo* self, InMatrix<double> kernel, In<double> target, InMatrix<double> lower,
+             InMatrix<double> upper, double epsilon, bool balanced) {
+            const Size n = static_cast<Size>(target.shape(0)), groups = lower.shape(0);
+            require(static_cast<Size>(kernel.shape(0)) == n && kernel.shape(1) == kernel.shape(0),
+                    "kernel has the wrong shape");
+            for (const auto& bound : {lower, upper})
+              require(static_cast<Size>(bound.shape(0)) == groups && groups > 0 &&
+                          static_cast<Size>(bound.shape(1)) == n,
+                      "the bounds have the wrong shape");
+            new (self) WholeSmo({n, static_cast<int>(groups), kernel.data(), target.data(),
+                                 lower.data(), upper.data(), epsilon, balanced});
+          },
+          "kernel"_a.noconvert(), "target"_a.noconvert(), "lower"_a.noconvert(),
+          "upper"_a.noconvert(), "epsilon"_a, "balanced"_a, nb::keep_alive<1, 2>(),
+          nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>())
+      .def(
+          "start",
+          [](WholeSmo& self, InMatrix<double> beta) {
+            require(beta.size() == self.beta.size(), "beta has the wrong shape");
+            self.start(beta.data());
+          },
+          "beta"_a)
+      .def(
+          "run",
+          [](WholeSmo& self, double tol, double negligible, Size max_outer, nb::callable stop) {
+            bool satisfied = false;
+            polled(stop,
+                   [&](Poll& poll) { satisfied = self.run(tol, negligible, max_outer, poll); });
+            return satisfied;
+          },
+          "tol"_a, "negligible"_a, "max_outer"_a, "stop"_a,
+          "Outer steps until the gap looks small enough: then True.")
+      .def_prop_ro("beta", [](const WholeSmo& self) { return copied(self.folded()); })
+      .def_prop_ro(
+          "values", [](const WholeSmo& self) { return copied(self.values()); }, "K beta.")
+      .def_ro("violation", &WholeSmo::violation)
+      .def_ro("steps", &WholeSmo::steps)
+      .def_ro("outer_steps", &WholeSmo::outer_steps);
+}
+
+}  // namespace maxmargin
