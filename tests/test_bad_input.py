@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from made import csr, overlapping, regression
-from maxmargin import LinearSVC, LinearSVR, Status
+from maxmargin import SVC, LinearSVC, LinearSVR, Status
 from maxmargin.solvers import SOLVERS
 
 X, Y = overlapping(30, 3)
@@ -139,9 +139,15 @@ def test_one_class_of_positive_weight_is_refused():
         LinearSVC().fit(X, Y, (Y > 0).astype(float))
 
 
-def test_continuous_labels_are_refused_in_classification():
+@pytest.mark.parametrize("Model", [LinearSVC, SVC])
+def test_continuous_labels_are_refused_in_classification(Model):
     with pytest.raises(ValueError, match="Unknown label type"):
-        LinearSVC().fit(XR, YR)
+        Model().fit(XR, YR)
+
+
+def test_labels_that_look_like_targets_get_scikit_learns_warning():
+    with pytest.warns(UserWarning, match="unique classes"):
+        SVC().fit(np.arange(40.0)[:, None], np.arange(40) % 25)
 
 
 @MODELS

@@ -5,7 +5,7 @@
 
 #include "bindings.hpp"
 #include "certificate.hpp"
-#include "crossing.hpp"
+#include "expansion.hpp"
 
 using namespace nanobind::literals;
 
@@ -20,22 +20,13 @@ struct BoundJudged {
 }  // namespace
 
 void bind_certificate(nb::module_& m) {
-  m.def(
-      "crossing",
-      [](In<double> places, In<double> falls, double start) {
-        const Size n = static_cast<Size>(places.shape(0));
-        require_length(falls, n, "falls");
-        nb::gil_scoped_release release;
-        return crossing(places.data(), falls.data(), n, start);
-      },
-      "places"_a, "falls"_a, "start"_a,
-      "Where a derivative that starts so and falls at each place crosses 0; midway if it is 0.");
-
   nb::class_<Tally>(m, "Tally", "What some rows add to a certificate.")
       .def_ro("losses", &Tally::losses)
       .def_ro("conjugates", &Tally::conjugates)
       .def_ro("brackets", &Tally::brackets)
       .def_ro("slacks", &Tally::slacks)
+      .def_ro("sum", &Tally::sum)
+      .def_ro("size", &Tally::size)
       .def_ro("kkt_violation", &Tally::kkt_violation)
       .def_ro("n_free", &Tally::n_free)
       .def_ro("n_bounded", &Tally::n_bounded);
@@ -108,7 +99,38 @@ void bind_certificate(nb::module_& m) {
             nb::gil_scoped_release release;
             return tally_values(self.judged, f.data(), beta.data(), self.n_samples);
           },
-          "f"_a, "beta"_a, "Without the rows, where the values f(x_i) are known.");
+          "f"_a, "beta"_a, "Without the rows, where the values f(x_i) are known.")
+      .def(
+          "best_offsets",
+          [](const BoundJudged& self, In<double> z, bool free, double mass) {
+            require_length(z, self.n_samples, "z");
+            nb::gil_scoped_release release;
+            return best_offsets(self.judged, z.data(), self.n_samples, free, mass);
+          },
+          "z"_a, "free"_a, "mass"_a, "What minimises P at values z: b, and the number in the loss.")
+      .def(
+          "fractions",
+          [](const BoundJudged& self, In<double> f, In<double> beta) {
+            require_length(f, self.n_samples, "f");
+            require_length(beta, self.n_samples, "beta");
+            return fractions(self.judged, f.data(), beta.data(), self.n_samples);
+          },
+          "f"_a, "beta"_a);
+
+  nb::class_<Offsets>(m, "Offsets", "An intercept, and the margin or tube.")
+      .def_ro("b", &Offsets::b)
+      .def_ro("number", &Offsets::number);
+
+  nb::class_<Fractions>(m, "Fractions", "Shares of the costs.")
+      .def_ro("margin_errors", &Fractions::margin_errors)
+      .def_ro("support_vectors", &Fractions::support_vectors);
+
+  nb::class_<Verdict>(m, "Verdict", "What the certificate of a small kernel machine is made of.")
+      .def_prop_ro("b", [](const Verdict& self) { return self.offsets.b; })
+      .def_prop_ro("number", [](const Verdict& self) { return self.offsets.number; })
+      .def_ro("square", &Verdict::square)
+      .def_ro("tally", &Verdict::tally)
+      .def_ro("fractions", &Verdict::fractions);
 }
 
 }  // namespace maxmargin

@@ -1,7 +1,10 @@
 // Whole kernel matrices, and SMO on them.
+#include <nanobind/stl/vector.h>
+
+#include "expansion.hpp"
 #include "kernel_values.hpp"
 #include "polled.hpp"
-#include "smo_whole.hpp"
+#include "smo_parts.hpp"
 
 using namespace nanobind::literals;
 
@@ -71,6 +74,67 @@ void bind_whole(nb::module_& m) {
       .def_ro("violation", &WholeSmo::violation)
       .def_ro("steps", &WholeSmo::steps)
       .def_ro("outer_steps", &WholeSmo::outer_steps);
+
+  nb::class_<Outcome>(m, "Outcome", "How far SMO came.")
+      .def_ro("satisfied", &Outcome::satisfied)
+      .def_ro("steps", &Outcome::steps)
+      .def_ro("outer_steps", &Outcome::outer_steps)
+      .def_ro("violation", &Outcome::violation);
+
+  nb::class_<Parts>(m, "Parts", "Hinge problems over samples of one kernel matrix.")
+      .def(
+          "__init__",
+          [](Parts* self, InMatrix<double> kernel, InOrder ends, InOrder sample, In<double> y,
+             In<double> cost, In<double> masses, bool free) {
+            const Size n = static_cast<Size>(kernel.shape(0)), total = sample.shape(0);
+            require(kernel.shape(1) == kernel.shape(0), "kernel must be square");
+            require_length(y, total, "y");
+            require_length(cost, total, "cost");
+            require_length(masses, static_cast<Size>(ends.shape(0)), "masses");
+            Size last = 0;
+            for (std::size_t p = 0; p < ends.shape(0); ++p) {
+              require(ends(p) > last, "ends must increase");
+              last = ends(p);
+            }
+            require(last == total, "ends must end with the samples");
+            for (Size v = 0; v < total; ++v)
+              require(0 <= sample(v) && sample(v) < n, "sample holds a row that does not exist");
+            new (self) Parts{kernel.data(),
+                             n,
+                             static_cast<Size>(ends.shape(0)),
+                             ends.data(),
+                             sample.data(),
+                             y.data(),
+                             cost.data(),
+                             masses.data(),
+                             free};
+          },
+          "kernel"_a.noconvert(), "ends"_a.noconvert(), "sample"_a.noconvert(), "y"_a.noconvert(),
+          "cost"_a.noconvert(), "masses"_a.noconvert(), "free"_a, nb::keep_alive<1, 2>(),
+          nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(),
+          nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>())
+      .def(
+          "solve",
+          [](const Parts& self, In<double> negligible, double tol, Size max_outer,
+             nb::callable stop, Out beta) {
+            require_length(negligible, self.count, "negligible");
+            require_length(beta, self.ends[self.count - 1], "beta");
+            std::vector<Outcome> outcomes;
+            polled(stop, [&](Poll& poll) {
+              outcomes = solve_parts(self, negligible.data(), tol, max_outer, poll, beta.data());
+            });
+            return outcomes;
+          },
+          "negligible"_a, "tol"_a, "max_outer"_a, "stop"_a, "beta"_a,
+          "Outer steps on each until its gap looks small enough.")
+      .def(
+          "judge",
+          [](const Parts& self, In<double> beta) {
+            require_length(beta, self.ends[self.count - 1], "beta");
+            nb::gil_scoped_release release;
+            return judge_parts(self, beta.data());
+          },
+          "beta"_a, "What each certificate is made of.");
 }
 
 }  // namespace maxmargin

@@ -26,7 +26,8 @@ struct Judged {
 
 struct Tally {
   double losses = 0.0, conjugates = 0.0, brackets = 0.0, slacks = 0.0;
-  double kkt_violation = 0.0;  // largest |beta - prox(beta + cost residual)| / cost
+  double sum = 0.0, size = 0.0;  // of beta and of |beta|
+  double kkt_violation = 0.0;    // largest |beta - prox(beta + cost residual)| / cost
   Size n_free = 0, n_bounded = 0;
 };
 
@@ -74,8 +75,8 @@ struct Formulas {
     const double *y = judged.y + begin, *cost = judged.cost + begin;
     const double scale = judged.target_scale, epsilon = judged.epsilon;
     double losses = 0.0, conjugates = 0.0, brackets = 0.0, slacks = 0.0, worst = 0.0;
-    double n_free = 0.0, n_bounded = 0.0;
-#pragma omp simd reduction(+ : losses, conjugates, brackets, slacks, n_free, n_bounded) \
+    double sum = 0.0, size = 0.0, n_free = 0.0, n_bounded = 0.0;
+#pragma omp simd reduction(+ : losses, conjugates, brackets, slacks, sum, size, n_free, n_bounded) \
     reduction(max : worst)
     for (Size k = 0; k < count; ++k) {
       const double target = scale * y[k];
@@ -90,6 +91,8 @@ struct Formulas {
       conjugates += conjugate;
       brackets += bracket > 0.0 ? bracket : 0.0;
       slacks += slack;
+      sum += beta[k];
+      size += std::fabs(beta[k]);
 
       const Box at = box(y[k], cost[k]);
       const double residual = target - z[k] - curvature * beta[k];
@@ -113,6 +116,8 @@ struct Formulas {
     total.conjugates += conjugates;
     total.brackets += brackets;
     total.slacks += slacks;
+    total.sum += sum;
+    total.size += size;
     total.kkt_violation = std::max(total.kkt_violation, worst);
     total.n_free += static_cast<Size>(n_free);
     total.n_bounded += static_cast<Size>(n_bounded);

@@ -18,7 +18,8 @@ import numpy as np
 
 import maxmargin._core as _core
 from maxmargin.joint import JointExpansion, JointObjective
-from maxmargin.objective import Intercept, Objective
+from maxmargin.losses import Loss
+from maxmargin.objective import Frame, Intercept, Objective
 from maxmargin.validation import Array
 
 
@@ -202,51 +203,64 @@ def certify_expansion(
     square = float(w @ z)
     dual_square = square - 2.0 * float(apart @ z) + distance
     part = objective.judge.tally_values(z + b, beta)
-    slip = _slip(objective, b, beta)
-    primal, dual = 0.5 * square + part.losses, part.conjugates - 0.5 * dual_square - slip
-    gap = part.brackets + 0.5 * max(0.0, distance) + slip
-    if error is not None:
-        doubt = objective.doubt(z + b, beta, error)
-        gap, dual = gap + doubt, dual - doubt
-    if objective.mass is not None:
-        extra, lost = _mass_terms(objective, beta)
-        primal, gap = primal + extra, gap + lost
+    doubt = 0.0 if error is None else objective.doubt(z + b, beta, error)
+    return summed_expansion(objective.frame, part, b, (square, dual_square, distance), doubt)
+
+
+def summed_expansion(
+    frame: Frame,
+    part: _core.Tally,
+    b: float,
+    squares: tuple[float, float, float],
+    doubt: float = 0.0,
+    status: Status = Status.RUNNING,
+) -> Certificate:
+    """Return the certificate from the sums over the samples, and ‖w‖², ‖w_β‖² and ‖w − w_β‖².
+
+    `doubt` is how much errors of f may add to the gap.
+    """
+    square, dual_square, distance = squares
+    lost = doubt + _slip(frame.free, b, part.sum, part.size)
+    primal, gap = 0.5 * square + part.losses, part.brackets + 0.5 * max(0.0, distance) + lost
+    dual = part.conjugates - 0.5 * dual_square - lost
+    if frame.mass is not None:
+        extra, lacking = _mass_terms(frame.loss, frame.mass, part.size)
+        primal, gap = primal + extra, gap + lacking
         dual = primal - gap
     return Certificate(
         primal=primal,
         dual=dual,
         gap=gap,
-        relative_gap=relative(gap, dual, objective.negligible),
+        relative_gap=relative(gap, dual, frame.negligible),
         kkt_violation=part.kkt_violation,
         n_support_free=part.n_free,
         n_support_bounded=part.n_bounded,
         margin=1.0 / math.sqrt(square) if square > 0.0 else math.inf,
         slack_sum=part.slacks,
-        convex=objective.convex,
+        status=status,
+        convex=frame.convex,
     )
 
 
-def _slip(objective: Objective, b: float, beta: Array) -> float:
+def _slip(free: bool, b: float, left: float, size: float) -> float:
     """Return what rounding leaves of Σ β = 0 weakens the bound by; more than that voids it."""
-    if objective.intercept is not Intercept.FREE:
+    if not free:
         return 0.0
-    left = abs(float(beta.sum()))
-    return abs(b) * left if left <= 1e-9 * float(np.abs(beta).sum()) else math.inf
+    return abs(b * left) if abs(left) <= 1e-9 * size else math.inf
 
 
-def _mass_terms(objective: Objective, beta: Array) -> tuple[float, float]:
+def _mass_terms(loss: Loss, mass: float, size: float) -> tuple[float, float]:
     """Return −sρ or sε, and what Σ |β_i| ≠ s costs the dual.
 
     For the margin the two may differ by rounding only, or β proves nothing; the tube allows
     Σ |β_i| < s.
     """
-    assert objective.mass is not None
-    lacking = objective.mass - float(np.abs(beta).sum())
-    if objective.loss.one_sided:
-        rho = objective.loss.target_scale
-        feasible = abs(lacking) <= 1e-9 * objective.mass
-        return -objective.mass * rho, abs(lacking * rho) if feasible else math.inf
-    return objective.mass * objective.loss.epsilon, abs(lacking * objective.loss.epsilon)
+    lacking = mass - size
+    if loss.one_sided:
+        rho = loss.target_scale
+        feasible = abs(lacking) <= 1e-9 * mass
+        return -mass * rho, abs(lacking * rho) if feasible else math.inf
+    return mass * loss.epsilon, abs(lacking * loss.epsilon)
 
 
 def _certify_hard(
@@ -273,7 +287,7 @@ def _certify_hard(
         change = w / least - scale * beta
         distance = float(change @ (z / least - scale * K_beta))
         beyond = np.maximum(0.0, (margins + worst) / least - 1.0)
-        slip = scale * _slip(objective, b / least, beta)
+        slip = scale * _slip(True, b / least, float(beta.sum()), mass)
         gap = 0.5 * max(0.0, distance) + scale * float(np.abs(beta) @ beyond) + slip
     edge = int(np.count_nonzero(beta))
     return Certificate(

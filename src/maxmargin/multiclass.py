@@ -40,11 +40,15 @@ def in_threads(
 
 
 def class_labels(y: NDArray[Any]) -> NDArray[Any]:
-    """Return the distinct labels, or refuse what is none; a few tell it of all."""
+    """Return the distinct labels, or refuse what is none; a few tell it of all.
+
+    Whole numbers that occur several times are labels, without scikit-learn's long look.
+    """
     if y.dtype == object:
         check_classification_targets(y)  # what cannot be sorted
     classes = np.unique(y)
-    check_classification_targets(classes if len(classes) <= 20 else y)
+    if y.dtype.kind not in "biu" or 2 * len(classes) > len(y):
+        check_classification_targets(classes if len(classes) <= 20 else y)
     return classes
 
 
@@ -64,14 +68,18 @@ def check_several_classes(y: NDArray[Any], cost: Array) -> None:
         )
 
 
+def class_members(y: NDArray[Any], classes: NDArray[Any]) -> list[NDArray[np.intp]]:
+    """Return the rows of each class."""
+    return [np.flatnonzero(y == label) for label in classes]
+
+
 def pair_targets(
-    y: NDArray[Any], classes: NDArray[Any]
+    members: list[NDArray[np.intp]],
 ) -> tuple[list[NDArray[np.intp]], list[Array]]:
     """Return the rows of each pair of classes, and +1 for the first, −1 for the second of it."""
-    members = [np.flatnonzero(y == label) for label in classes]
-    pairs = list(itertools.combinations(members, 2))
-    targets = [np.repeat([1.0, -1.0], [len(rows) for rows in pair]) for pair in pairs]
-    return [np.concatenate(pair) for pair in pairs], targets
+    signs = [(np.ones(len(rows)), np.full(len(rows), -1.0)) for rows in members]
+    targets = [np.concatenate([one[0], two[1]]) for one, two in itertools.combinations(signs, 2)]
+    return [np.concatenate(pair) for pair in itertools.combinations(members, 2)], targets
 
 
 def class_pairs(n_classes: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -105,10 +113,12 @@ def votes(values: Array, n_classes: int) -> Array:
     return np.asarray(wins + np.arange(n_classes) + sums / (3.0 * (np.abs(sums) + 1.0)))
 
 
-def check_both_sides(y: Array, cost: Array, what: str) -> None:
-    """Refuse a pair of classes of which one has no weight, where that leaves no problem."""
-    if not ((y > 0.0) & (cost > 0.0)).any() or not ((y < 0.0) & (cost > 0.0)).any():
+def side_costs(y: Array, cost: Array, what: str) -> tuple[float, float]:
+    """Return the costs of both labels; refuse that one has none, where that leaves no problem."""
+    sides = float(cost[y > 0.0].sum()), float(cost[y < 0.0].sum())
+    if min(sides) == 0.0:
         raise ValueError(
             f"{what} needs samples of positive weight in every class, and one has none. Leave its"
             " samples out, or give them weight."
         )
+    return sides

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +22,26 @@ from maxmargin.validation import Array, Matrix
 VALUES_PER_BLOCK = 2**22
 
 
+#: Share of the objective of any fit worth having that counts as zero.
+NEGLIGIBLE = 1e-11
+
+
 class Intercept(Enum):
     """How f(x) = <w, x> + b treats b."""
 
     NONE = "none"
     FREE = "free"
     PENALIZED = "penalized"
+
+
+class Frame(NamedTuple):
+    """What a kernel objective is besides its samples."""
+
+    loss: Loss
+    free: bool  # the intercept
+    mass: float | None
+    negligible: float
+    convex: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +89,12 @@ class Objective:
                 other.__dict__[known] = self.__dict__[known]
         return other
 
+    @property
+    def frame(self) -> Frame:
+        """What the certificate needs of it besides sums over the samples."""
+        free = self.intercept is Intercept.FREE
+        return Frame(self.loss, free, self.mass, self.negligible, self.convex)
+
     @cached_property
     def terms(self) -> _core.Terms:
         """The per-sample terms as the core reads them."""
@@ -109,11 +130,11 @@ class Objective:
         """
         y, cost = self.problem.y, self.problem.cost
         if self.mass is not None and self.loss.one_sided:
-            return 1e-11 * 0.5 * self.mass * float((cost * self.diagonal).max())
+            return NEGLIGIBLE * 0.5 * self.mass * float((cost * self.diagonal).max())
         longest = float(self.diagonal.max())
         reach = 1.0 if self.loss.one_sided else float(np.abs(y).max())
         needed = 0.5 * reach**2 / longest if longest > 0.0 else np.inf
-        return 1e-11 * min(self.at_zero, needed)
+        return NEGLIGIBLE * min(self.at_zero, needed)
 
     @property
     def at_zero(self) -> float:
@@ -203,34 +224,13 @@ class Objective:
         """Minimise Σ C_i ℓ(z_i + b) over b for an absolute loss.
 
         At the optimum, that is the b which all support vectors on the edge of the margin agree on.
-        The derivative in b falls by `upper` where a sample leaves its costly side and by −`lower`
-        where it enters the other one: walk through those breakpoints until it crosses 0.
         """
-        pull, epsilon = self.loss.target_scale * self.problem.y - z, self.loss.epsilon
-        places = np.concatenate([pull - epsilon, pull + epsilon])
-        falls = np.concatenate([self.box.upper, -self.box.lower])
-        return _crossing(places, falls, float(self.box.upper.sum()))
+        return float(self.judge.best_offsets(z, True, 0.0).b)
 
     def best_offsets(self, z: Array) -> tuple[float, float]:
-        """Minimise P over the intercept and the number in the loss, where that is a variable.
-
-        Each side has a threshold of its own: ρ − b for the positive samples and ρ + b for the
-        negative ones, or ε + b above the tube and ε − b below it.
-        """
-        assert self.mass is not None
-        y, cost, half = self.problem.y, self.problem.cost, 0.5 * self.mass
-        if not self.loss.one_sided:
-            # Each minimises Σ C_i max(0, t − v_i) − half t over t: its slope falls by C_i at v_i.
-            above, below = -_crossing(z - y, cost, half), -_crossing(y - z, cost, half)
-            if above + below < 0.0:
-                return self.at(0.0).best_intercept(z), 0.0
-            return 0.5 * (above - below), 0.5 * (above + below)
-        if self.intercept is Intercept.NONE:
-            return 0.0, _crossing(z, cost, self.mass)
-        positive = y > 0.0
-        rise = _crossing(z[positive], cost[positive], half)
-        fall = _crossing(-z[~positive], cost[~positive], half)
-        return 0.5 * (fall - rise), 0.5 * (fall + rise)
+        """Minimise P over a free intercept and the number in the loss, where that is a variable."""
+        best = self.judge.best_offsets(z, self.intercept is Intercept.FREE, self.mass or 0.0)
+        return best.b, best.number
 
     def edge(self, beta: Array) -> NDArray[np.bool_]:
         """Which samples are support vectors on the edge of the margin or tube."""
@@ -251,18 +251,6 @@ class Objective:
         kinks = float((box.upper - box.lower).sum(where=unsure))
         sums = abs(bias * float(rate.sum())) + 4.0 * spread * math.sqrt(float(rate @ rate))
         return sums + (abs(bias) + spread) * kinks
-
-    def fractions(self, f: Array, beta: Array) -> dict[str, float]:
-        """Weigh the margin errors (bounded, with slack) and the support vectors: ν lies between."""
-        cost = self.problem.cost
-        support = beta != 0.0
-        slack = self.loss.slack(self.problem.y, f)
-        errors = support & ~self.edge(beta) & (slack > 0.0)
-        total = float(cost.sum())
-        return {
-            "margin_errors": float(cost.sum(where=errors)) / total,
-            "support_vectors": float(cost.sum(where=support)) / total,
-        }
 
     def feasible(self, beta: Array) -> Array:
         """Make the dual point feasible: clipped to its box and, for a free intercept, balanced.
@@ -336,11 +324,6 @@ def expansion_blocks(
     for begin in range(0, len(coef), step):
         rows = slice(begin, begin + step)
         yield rows, kernel(X[rows], basis) @ coef[support]
-
-
-def _crossing(places: Array, falls: Array, start: float) -> float:
-    """Where a derivative that starts so and falls at each place crosses 0; midway if it is 0."""
-    return float(_core.crossing(places, falls, start))
 
 
 def _check_mass(objective: Objective) -> None:

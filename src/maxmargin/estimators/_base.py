@@ -93,7 +93,8 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         if isinstance(given, int) and 0 <= given < 2**32:  # NumPy's generator takes long to seed
             random = _core.Random(given)
             return [int(random.below(2**31)) for _ in range(count)]
-        return [int(seed) for seed in check_random_state(given).randint(2**31, size=count)]
+        seeds: list[int] = check_random_state(given).randint(2**31, size=count).tolist()
+        return seeds
 
     @property
     def certificate_(self) -> Certificate:

@@ -46,6 +46,7 @@ from maxmargin.solvers import (
 from maxmargin.solvers.kernel_samples import KernelSamples, SharedSamples, summed
 from maxmargin.solvers.memory import free_memory
 from maxmargin.solvers.smo import SMO
+from maxmargin.solvers.smo_parts import Task, can_solve, solve_parts
 from maxmargin.validation import (
     Array,
     Matrix,
@@ -69,9 +70,6 @@ _TABLE = 2**26
 
 #: Values of a sample from which on its kernel values are worth sharing.
 _WORTH_SHARING = 32
-
-#: Rows of X, targets and costs of one problem.
-Task = tuple[NDArray[np.intp], Array, Array]
 
 
 class KernelBase(CertifiedModel):
@@ -131,26 +129,49 @@ class KernelBase(CertifiedModel):
         If the tasks are pairs of classes, `members` are the rows of each class.
         """
         begin, stopping = time.perf_counter(), self._stopping()
-        solver = self._kernel_solver(len(tasks))
+        jobs = n_threads(self.n_jobs)
+        solver = self._kernel_solver(len(tasks), jobs)
         starts = self._starts([cost for _, _, cost in tasks], self._seeds(len(tasks)))
         with interruptible() as interrupt:
             progress = Progress(self, X, len(tasks), interrupt, linear=False)
             progress.begin()
-            if isinstance(solver, SMO) and _are_small(X, kernel, tasks, solver.small):
-                X, kernel = _places(X.shape[0]), Precomputed(kernel(X, X), kernel.mercer)
+            whole = isinstance(solver, SMO) and _are_small(X, kernel, tasks, solver.small)
+            if whole:
+                X, kernel = _tabulated(X, kernel, members)
             shared = None if members is None else _shared(X, kernel, members, solver)
+            solved = dict[int, Solution]()
+
+            def pose(task: int) -> Objective:
+                rows, target, cost = tasks[task]
+                return self._objective(Problem(_rows_of(X, rows), target, cost), kernel)
+
+            def solve_group(group: range) -> None:
+                """Solve what a compiled call can of these problems."""
+                objective, some = pose(group[0]), [tasks[task] for task in group]
+                monitor = Monitor(objective, stopping, interrupt, None, begin)
+                if can_solve(objective):
+                    masses = [self._mass(target, cost) for _, target, cost in some]
+                    found = solve_parts(solver.name, objective, X, some, masses, monitor)
+                    for task, one in zip(group, found, strict=True):
+                        if isinstance(one, Solution):
+                            solved[task] = one
+                        elif monitor.stopped() and one.any():  # the one under way
+                            starts[task] = replace(starts[task], beta=one)
 
             def solve(task: int) -> Solution:
-                rows, target, cost = tasks[task]
-                problem = Problem(_rows_of(X, rows), target, cost)
-                objective, start = self._objective(problem, kernel), starts[task]
+                if task in solved:
+                    return solved[task]
+                objective, start = pose(task), starts[task]
                 if shared is not None:
-                    start = replace(start, samples=shared.pair(task, problem.X))
+                    start = replace(start, samples=shared.pair(task, objective.problem.X))
                 with progress.reporting(task) as report:
                     monitor = Monitor(objective, stopping, interrupt, report, begin)
                     return solver.solve(objective, monitor, start)
 
-            solutions = in_threads(solve, range(len(tasks)), n_threads(self.n_jobs))
+            if whole and starts[0].beta is None and not progress.heard:
+                groups = [range(first, len(tasks), jobs) for first in range(min(jobs, len(tasks)))]
+                in_threads(solve_group, groups, jobs)
+            solutions = in_threads(solve, range(len(tasks)), jobs)
         self.solutions_ = tuple(solutions)
         return progress
 
@@ -170,6 +191,10 @@ class KernelBase(CertifiedModel):
                 self.solutions_ = (solver.solve(objective, monitor, start),)
         return progress
 
+    def _mass(self, _y: Array, _cost: Array) -> float | None:
+        """Return the mass of a problem, where its margin is a variable."""
+        return None
+
     def _intercept(self) -> Intercept:
         return Intercept.FREE if self.fit_intercept else Intercept.NONE
 
@@ -177,10 +202,9 @@ class KernelBase(CertifiedModel):
         """Return by what the coefficients of a solution are to be divided."""
         return 1.0
 
-    def _kernel_solver(self, n_tasks: int) -> Solver:
+    def _kernel_solver(self, n_tasks: int, jobs: int) -> Solver:
         """Return the solver, with its share of the threads and of the memory."""
-        jobs, cache = n_threads(self.n_jobs), self.cache_size
-        together = min(jobs, n_tasks)
+        together, cache = min(jobs, n_tasks), self.cache_size
         if cache is None and together > 1:
             cache = 0.5e-6 * free_memory() / together
         threads = jobs if n_tasks == 1 else 1
@@ -210,10 +234,10 @@ class KernelModel(KernelBase):
     """f(x) = Σ c_j k(x_j, x) + b over the support vectors x_j, with the certificate of the fit."""
 
     def _finish(self, X: Matrix, coef: Array, support: NDArray[np.int32], kernel: Kernel) -> None:
-        """Keep what prediction needs; coef has a column for each row of X."""
+        """Keep what prediction needs; coef has a column for each support vector."""
         self.support_ = support
         self.support_vectors_ = np.zeros((0, 0)) if self._precomputed else X[support]
-        self.dual_coef_ = coef[:, support]
+        self.dual_coef_ = coef
         self.intercept_ = np.array([found.b / self._unit(found) for found in self.solutions_])
         self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_], dtype=np.int32)
         self.shape_fit_ = (X.shape[0], X.shape[0]) if self._precomputed else X.shape
@@ -256,6 +280,17 @@ def _positions(K: Matrix) -> Array:
 
 def _places(n: int) -> Array:
     return np.arange(n, dtype=np.float64)[:, np.newaxis]
+
+
+def _tabulated(
+    X: Matrix, kernel: Kernel, members: list[NDArray[np.intp]] | None
+) -> tuple[Array, Precomputed]:
+    """Return the samples as positions in the table of their kernel values, class by class."""
+    n = X.shape[0]
+    order = np.arange(n) if members is None else np.concatenate(members)
+    places, X = np.empty((n, 1)), X[order]
+    places[order] = _places(n)
+    return places, Precomputed(kernel(X, X), kernel.mercer)
 
 
 def _are_small(X: Matrix, kernel: Kernel, tasks: list[Task], small: int) -> bool:

@@ -36,6 +36,11 @@ class Progress:
             sequential_subtasks=not self._several,
         )
 
+    @property
+    def heard(self) -> bool:
+        """Whether anybody wants to know of each look."""
+        return bool(self._estimator.verbose) or self._watched
+
     def begin(self) -> None:
         """Announce the fit."""
         self._context.call_on_fit_task_begin(estimator=self._estimator, X=self._X)
@@ -53,7 +58,7 @@ class Progress:
         A callback that wants no more after a class stops the others too.
         """
         verbose, context = self._estimator.verbose, self._context
-        if not (verbose or self._watched):
+        if not self.heard:
             yield None
             return
         label = f"[{task + 1}/{len(self._coef)}] " if self._several else ""

@@ -15,22 +15,24 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
-from maxmargin.estimators._kernel import KernelModel, Task
+from maxmargin.estimators._kernel import KernelModel
 from maxmargin.kernels import Kernel
 from maxmargin.losses import HINGE
 from maxmargin.multiclass import (
     binary_targets,
-    check_both_sides,
     check_several_classes,
     class_labels,
+    class_members,
     class_pairs,
     collapsed,
     pair_targets,
+    side_costs,
     votes,
 )
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import NotSeparableError
+from maxmargin.solvers.smo_parts import Task
 from maxmargin.validation import (
     Array,
     Matrix,
@@ -191,13 +193,13 @@ class SVC(ClassifierMixin, KernelModel):
         self.class_weight_ = class_factors(weighted, self.class_weight, self.classes_, y)
         check_several_classes(y, cost)
         X, kernel = self._posed(X, weighted)
-        members = [np.flatnonzero(y == label) for label in self.classes_]
+        members = class_members(y, classes)
         if kind == "crammer_singer":
             numbered = np.searchsorted(self.classes_, y).astype(np.float64)
             progress = self._solve_joint(X, kernel, numbered, cost)
             self._store_classes(X, members, kernel)
         elif kind == "ovo" or len(members) == 2:
-            rows, targets = pair_targets(y, self.classes_)
+            rows, targets = pair_targets(members)
             tasks = [(pair, target, cost[pair]) for pair, target in zip(rows, targets, strict=True)]
             progress = self._solve(X, kernel, tasks, members)
             pairs = itertools.combinations(self.classes_.tolist(), 2)
@@ -246,18 +248,21 @@ class SVC(ClassifierMixin, KernelModel):
 
     def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
         if not self._hard():
-            return Objective(problem, HINGE, self._intercept(), kernel=kernel)
+            mass = self._mass(problem.y, problem.cost)
+            return Objective(problem, HINGE, self._intercept(), kernel=kernel, mass=mass)
         if not self.fit_intercept:
             raise ValueError("C=inf needs fit_intercept=True: give a large finite C instead.")
         if kernel.mercer is False:
             raise ValueError("C=inf needs a Mercer kernel: only there do distances mean a margin.")
-        check_both_sides(problem.y, problem.cost, "C=inf")
+        side_costs(problem.y, problem.cost, "C=inf")
         return Objective(problem, HINGE, Intercept.FREE, kernel=kernel, hard=True)
 
     def _refuse_inseparable(
         self, sides: Iterable[tuple[Any, Any]], tasks: list[Task], n_samples: int
     ) -> None:
         """Raise where a hard margin was asked for and the hulls of the two sides meet."""
+        if not self._hard():
+            return
         for pair, (rows, _, _), solution in zip(sides, tasks, self.solutions_, strict=True):
             given_up = solution.status in (Status.INFEASIBLE, Status.STALLED)
             if not (given_up and solution.certificate.primal == math.inf):
@@ -272,13 +277,15 @@ class SVC(ClassifierMixin, KernelModel):
 
     def _store(self, X: Matrix, members: list[NDArray[np.intp]], kernel: Kernel) -> None:
         """Lay the pairs' coefficients out as LIBSVM does: a row for each rival class."""
+        sizes = [len(rows) for rows in members]
+        ends = list(itertools.accumulate(sizes))
         coef = np.zeros((len(members) - 1, X.shape[0]))
         pairs = itertools.combinations(range(len(members)), 2)
         for (first, second), solution in zip(pairs, self.solutions_, strict=True):
-            split = len(members[first])
+            split = sizes[first]
             pair = solution.w / self._unit(solution)
-            coef[second - 1, members[first]] = pair[:split]
-            coef[first, members[second]] = pair[split:]
+            coef[second - 1, ends[first] - split : ends[first]] = pair[:split]
+            coef[first, ends[second] - sizes[second] : ends[second]] = pair[split:]
         self._keep_support(X, members, coef, kernel)
         if len(members) == 2:  # scikit-learn's sign: positive for the second class
             self.dual_coef_, self.intercept_ = -self.dual_coef_, -self.intercept_
@@ -288,17 +295,18 @@ class SVC(ClassifierMixin, KernelModel):
         coef = np.vstack([solution.w for solution in self.solutions_])
         b = np.hstack([solution.b for solution in self.solutions_])
         coef, b = collapsed(coef, b)
-        self._keep_support(X, members, coef, kernel)
+        self._keep_support(X, members, coef[:, np.concatenate(members)], kernel)
         self.intercept_ = b
 
     def _keep_support(
         self, X: Matrix, members: list[NDArray[np.intp]], coef: Array, kernel: Kernel
     ) -> None:
-        """Keep the support vectors, class after class."""
+        """Keep the support vectors; they and the columns of coef go class by class."""
         used = np.asarray(coef.any(axis=0))
-        support = np.concatenate([rows[used[rows]] for rows in members]).astype(np.int32)
-        self.n_support_ = np.array([used[rows].sum() for rows in members], dtype=np.int32)
-        self._finish(X, coef, support, kernel)
+        support = np.concatenate(members)[used].astype(np.int32)
+        begins = [0, *itertools.accumulate(len(rows) for rows in members[:-1])]
+        self.n_support_ = np.add.reduceat(used, begins, dtype=np.int32)
+        self._finish(X, coef[:, used], support, kernel)
 
     @property
     def coef_(self) -> Array:

@@ -90,7 +90,7 @@ class SVR(RegressorMixin, KernelModel):
         solution = self.solution_
         support = np.flatnonzero(solution.w).astype(np.int32)
         self.n_support_ = np.array([len(support)], dtype=np.int32)
-        self._finish(X, solution.w[np.newaxis], support, kernel)
+        self._finish(X, solution.w[np.newaxis, support], support, kernel)
         self.n_iter_ = solution.n_iter
         progress.end()
         self._warn_if_unproven(X)

@@ -16,6 +16,7 @@ from maxmargin.multiclass import (
     binary_targets,
     check_several_classes,
     class_labels,
+    class_members,
     pair_targets,
     votes,
 )
@@ -189,7 +190,7 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
                 numbers = np.searchsorted(classes, y).astype(np.int32)
             self._fit_targets(X, targets, [cost] * len(targets), loss, numbers=numbers)
         else:
-            members, targets = pair_targets(y, classes)
+            members, targets = pair_targets(class_members(y, classes))
             self._fit_targets(X, targets, [cost[rows] for rows in members], loss, members)
         return self
 

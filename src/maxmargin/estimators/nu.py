@@ -18,7 +18,7 @@ from maxmargin.estimators.kernel import SVC
 from maxmargin.estimators.kernel_regression import SVR
 from maxmargin.kernels import Kernel
 from maxmargin.losses import EPSILON_INSENSITIVE, HINGE
-from maxmargin.multiclass import check_both_sides
+from maxmargin.multiclass import side_costs
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
@@ -111,10 +111,9 @@ class NuSVC(SVC):
         _check_nu(self.nu)
         return 1.0
 
-    def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
-        check_both_sides(problem.y, problem.cost, "NuSVC")
-        total = float(problem.cost.sum())
-        sides = [float(problem.cost[problem.y == sign].sum()) for sign in (1.0, -1.0)]
+    def _mass(self, y: Array, cost: Array) -> float:
+        sides = side_costs(y, cost, "NuSVC")
+        total = sum(sides)
         most = 2.0 * min(sides) / total
         if self.nu > most * (1.0 + 1e-12):
             raise ValueError(
@@ -122,8 +121,7 @@ class NuSVC(SVC):
                 f" smaller one has a share of {0.5 * most:.4g}, so that nu can be at most"
                 f" {most:.4g}. Lower nu, or give class_weight='balanced'."
             )
-        mass = min(self.nu, most) * total
-        return Objective(problem, HINGE, Intercept.FREE, kernel=kernel, mass=mass)
+        return min(self.nu, most) * total
 
     def _unit(self, solution: Solution) -> float:
         rho = solution.loss.target_scale
@@ -306,7 +304,7 @@ class OneClassSVM(OutlierMixin, KernelModel):
         solution = self.solution_
         support = np.flatnonzero(solution.w).astype(np.int32)
         self.n_support_ = np.array([len(support)], dtype=np.int32)
-        self._finish(X, solution.w[np.newaxis], support, kernel)
+        self._finish(X, solution.w[np.newaxis, support], support, kernel)
         # Samples on the edge belong to the region, whatever float32 makes of their f = 0.
         self.offset_ = solution.loss.target_scale * (1.0 - 1e-6)
         self.intercept_ = np.array([-self.offset_])

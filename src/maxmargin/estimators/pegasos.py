@@ -25,7 +25,6 @@ from maxmargin.multiclass import (
     class_labels,
     class_numbers,
     collapsed,
-    n_threads,
 )
 from maxmargin.objective import Objective
 from maxmargin.problem import Problem
@@ -211,10 +210,10 @@ random_state, verbose
     def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
         return Objective(problem, self._loss(), self._intercept(), kernel=kernel)
 
-    def _kernel_solver(self, n_tasks: int) -> Solver:
+    def _kernel_solver(self, n_tasks: int, jobs: int) -> Solver:
         solver = self.solver
         assert isinstance(solver, KernelPegasos)
-        return replace(solver, n_threads=n_threads(self.n_jobs) if n_tasks == 1 else 1)
+        return replace(solver, n_threads=jobs if n_tasks == 1 else 1)
 
     def _check_kernel(self) -> None:
         if self._precomputed:

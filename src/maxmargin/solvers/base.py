@@ -232,15 +232,12 @@ class Monitor:
         objective = self.objective
         if objective.hard:
             return self._hard_expansion(beta, z, error)
-        b = 0.0
+        b, number = objective.best_offsets(z)
         if objective.mass is not None:
-            b, number = objective.best_offsets(z)
             objective = objective.at(number)
-        elif objective.intercept is Intercept.FREE:
-            b = objective.best_intercept(z)
         certificate = certify_expansion(objective, beta, b, beta, Known(z, z, error))
         self.doubt = objective.doubt(z + b, beta, error) if error else 0.0
-        notes = objective.fractions(z + b, beta) if objective.mass is not None else {}
+        notes = {} if objective.mass is None else shares(objective.judge.fractions(z + b, beta))
         return _Expansion(certificate, beta, b, beta, objective.loss, notes)
 
     def _hard_expansion(
@@ -356,6 +353,14 @@ class Monitor:
             history=self.history,
             notes=self._notes | notes,
         )
+
+
+def shares(fractions: _core.Fractions) -> dict[str, float]:
+    """Return the shares of the margin errors and of the support vectors: ν lies between them."""
+    return {
+        "margin_errors": fractions.margin_errors,
+        "support_vectors": fractions.support_vectors,
+    }
 
 
 def bias_of(objective: Objective | JointObjective, reach: float) -> _core.Bias:

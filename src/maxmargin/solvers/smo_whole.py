@@ -15,7 +15,7 @@ from maxmargin.solvers.dual_form import DualForm
 from maxmargin.validation import Array
 
 #: Outer steps between looks at a gap that is not promising.
-_STEPS_PER_LOOK = 100
+STEPS_PER_LOOK = 100
 
 #: Kernel values beyond it leave no digits to the losses beside them.
 _LARGEST = 1e30
@@ -30,7 +30,7 @@ def solve_whole(name: str, objective: Objective, monitor: Monitor, start: Start)
     assert kernel is not None
     K = kernel(X, X)
     if kernel.mercer:
-        _refuse_improper(np.diagonal(K))
+        refuse_improper(np.diagonal(K))
     n = len(K)
     smo = _core.WholeSmo(
         K,
@@ -44,7 +44,7 @@ def solve_whole(name: str, objective: Objective, monitor: Monitor, start: Start)
     if begin.any():
         smo.start(form.by_group(begin))
     tol, least, failures = monitor.tol, math.inf, 0
-    steps = 0 if start.beta is not None else monitor.iterations_left(0, _STEPS_PER_LOOK)
+    steps = 0 if start.beta is not None else monitor.iterations_left(0, STEPS_PER_LOOK)
     while True:
         satisfied = smo.run(tol, form.negligible, steps, monitor.stopped)
         status = monitor.judge_expansion(smo.beta, smo.values, smo.outer_steps)
@@ -58,11 +58,11 @@ def solve_whole(name: str, objective: Objective, monitor: Monitor, start: Start)
             if failures >= _PATIENCE:
                 status = Status.STALLED
                 break
-        steps = monitor.iterations_left(smo.outer_steps, _STEPS_PER_LOOK)
+        steps = monitor.iterations_left(smo.outer_steps, STEPS_PER_LOOK)
     return monitor.finish(name, status, violation=smo.violation, steps=smo.steps)
 
 
-def _refuse_improper(diagonal: Array) -> None:
+def refuse_improper(diagonal: Array) -> None:
     """Refuse k(x, x) < 0 and what overflows; no value is larger than those of the diagonal."""
     if not (diagonal >= 0.0).all():
         raise ValueError("The kernel is negative on its diagonal, k(x, x) < 0: it is no kernel.")

@@ -1,0 +1,127 @@
+// The certificate of a kernel machine f = sum_i beta_i k(x_i, .) + b, as far as it is more than the
+// sums of certificate.hpp: the numbers that minimise P for known values z = K beta.
+//
+// With a mass s the number in the loss is a variable: the margin rho, for which -s rho joins P, or
+// the tube epsilon, for which s epsilon does. A mass of 0 says that there is none.
+#pragma once
+
+#include <vector>
+
+#include "certificate.hpp"
+#include "crossing.hpp"
+#include "parts.hpp"
+
+namespace maxmargin {
+
+struct Offsets {
+  double b, number;
+};
+
+// The b that minimises the sum of absolute losses. The derivative in b falls by cost where a sample
+// leaves its costly side and where it enters the other one, if it has it.
+inline double best_intercept(const Judged& judged, double epsilon, const double* z, Size n) {
+  Falls falls;
+  falls.reserve(2 * static_cast<std::size_t>(n));
+  double start = 0.0;
+  for (Size k = 0; k < n; ++k) {
+    const double y = judged.y[k], cost = judged.cost[k], pull = judged.target_scale * y - z[k];
+    if (!judged.one_sided || y > 0.0) {
+      falls.emplace_back(pull - epsilon, cost);
+      start += cost;
+    }
+    if (!judged.one_sided || y < 0.0) falls.emplace_back(pull + epsilon, cost);
+  }
+  return crossing(falls, start);
+}
+
+// The t that minimises sum_i cost_i max(0, t - v_i) - mass t over some samples: its slope falls by
+// cost_i, seen from above, at v_i.
+template <class Value, class Belongs>
+double best_threshold(const Judged& judged, Size n, double mass, Value value, Belongs belongs) {
+  Falls falls;
+  falls.reserve(static_cast<std::size_t>(n));
+  for (Size k = 0; k < n; ++k)
+    if (belongs(judged.y[k])) falls.emplace_back(value(k), judged.cost[k]);
+  return crossing(falls, mass);
+}
+
+// With a mass each side has a threshold of its own: rho - b for the positive samples and rho + b
+// for the negative ones, or epsilon + b above the tube and epsilon - b below it.
+inline Offsets best_offsets(const Judged& judged, const double* z, Size n, bool free, double mass) {
+  if (mass == 0.0) {
+    const double number = judged.one_sided ? judged.target_scale : judged.epsilon;
+    return {free ? best_intercept(judged, judged.epsilon, z, n) : 0.0, number};
+  }
+  const auto all = [](double) { return true; };
+  const auto value = [z](Size k) { return z[k]; };
+  const auto mirrored = [z](Size k) { return -z[k]; };
+  if (judged.one_sided && !free) return {0.0, best_threshold(judged, n, mass, value, all)};
+  const double half = 0.5 * mass;
+  if (judged.one_sided) {
+    const double rise = best_threshold(judged, n, half, value, [](double y) { return y > 0.0; });
+    const double fall = best_threshold(judged, n, half, mirrored, [](double y) { return y < 0.0; });
+    return {0.5 * (fall - rise), 0.5 * (fall + rise)};
+  }
+  const double* y = judged.y;
+  const double above =
+      -best_threshold(judged, n, half, [z, y](Size k) { return z[k] - y[k]; }, all);
+  const double below =
+      -best_threshold(judged, n, half, [z, y](Size k) { return y[k] - z[k]; }, all);
+  if (above + below < 0.0) return {best_intercept(judged, 0.0, z, n), 0.0};
+  return {0.5 * (above - below), 0.5 * (above + below)};
+}
+
+// The costs of the margin errors (bounded, with slack) and of the support vectors, as shares.
+struct Fractions {
+  double margin_errors, support_vectors;
+};
+
+inline Fractions fractions(const Judged& judged, const double* f, const double* beta, Size n) {
+  double errors = 0.0, support = 0.0, total = 0.0;
+  for (Size k = 0; k < n; ++k) {
+    const double y = judged.y[k], cost = judged.cost[k];
+    const double slack =
+        judged.one_sided ? judged.target_scale - y * f[k] : std::fabs(y - f[k]) - judged.epsilon;
+    total += cost;
+    if (beta[k] != 0.0) support += cost;
+    if (beta[k] != 0.0 && std::fabs(beta[k]) >= cost && slack > 0.0) errors += cost;
+  }
+  return {errors / total, support / total};
+}
+
+// All that is needed to judge f = sum_i beta_i k(x_i, .), completed by what minimises P for it.
+struct Verdict {
+  Offsets offsets;
+  double square;  // of |w|
+  Tally tally;
+  Fractions fractions;
+};
+
+// For each of some problems of the hinge loss, from nothing but the kernel matrix and beta.
+MAXMARGIN_CLONES inline std::vector<Verdict> judge_parts(const Parts& parts, const double* beta) {
+  std::vector<Verdict> verdicts;
+  std::vector<double> f;
+  for (Size p = 0; p < parts.count; ++p) {
+    const Part part = parts[p];
+    const double* coef = beta + part.begin;
+    const std::vector<Stretch> together = stretches(part);
+    f.assign(static_cast<std::size_t>(part.n), 0.0);
+    for (Size j = 0; j < part.n; ++j) {
+      if (coef[j] == 0.0) continue;
+      const double* row = parts.kernel + part.sample[j] * parts.n;
+      for (const auto& [at, from, n] : together)
+        for (Size i = 0; i < n; ++i) f[at + i] += coef[j] * row[from + i];
+    }
+    double square = 0.0;
+    for (Size i = 0; i < part.n; ++i) square += coef[i] * f[i];
+    Judged judged{part.y, part.cost, 1.0, 0.0, true, true};
+    const Offsets best = best_offsets(judged, f.data(), part.n, parts.free, part.mass);
+    judged.target_scale = best.number;
+    for (double& value : f) value += best.b;
+    verdicts.push_back({best, square, tally_values(judged, f.data(), coef, part.n),
+                        fractions(judged, f.data(), coef, part.n)});
+  }
+  return verdicts;
+}
+
+}  // namespace maxmargin
