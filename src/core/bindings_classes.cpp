@@ -21,6 +21,8 @@ namespace {
 template <class T>
 using OutWeights = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
+constexpr const char* kOnlyCsr = "float32 weights are for CSR rows";
+
 struct BoundClasses {
   ClassProblem problem;
   Size n_samples;
@@ -105,7 +107,7 @@ void crammer_singer_rows(const Rows& self, const BoundClasses& bound, OutRows al
           crammer_singer(rows, bound.problem, state, scratch, sweep, random, relax, max_epochs,
                          relative_target, deadline);
         } else {
-          throw std::invalid_argument("float32 weights are for CSR rows");
+          throw std::invalid_argument(kOnlyCsr);
         }
       },
       self.view);
@@ -118,8 +120,9 @@ void bind_crammer_singer(nb::module_& m) {
         "random"_a, "relax"_a, "max_epochs"_a, "relative_target"_a, "seconds"_a);
 }
 
+template <class T>
 bool one_vs_rest_rows(const Rows& self, InOrder y, const BoundTerms& bound, In<double> norms,
-                      Size n_classes, OutRows beta, OutRows W, Out w_bias, Out anchor,
+                      Size n_classes, OutRows beta, OutWeights<T> W, Out w_bias, Out anchor,
                       double feature, bool free, Out threshold, Out violation, Out dual,
                       OutMask active, InOrder order, Sweep& sweep, double seconds) {
   const Size n = self.n_samples(), stride = padded(n_classes), done = sweep.epochs;
@@ -142,16 +145,28 @@ bool one_vs_rest_rows(const Rows& self, InOrder y, const BoundTerms& bound, In<d
   nb::gil_scoped_release release;
   RestScratch scratch(n_classes);
   const RestProblem problem{y.data(), bound.terms.cost, norms.data(), n_classes, bound.terms.loss};
-  const RestState state{beta.data(), W.data(),     w_bias.data(),    anchor.data(),
+  const RestState<T> state{beta.data(), W.data(),     w_bias.data(),    anchor.data(),
                         feature,     free,         threshold.data(), violation.data(),
                         dual.data(), active.data()};
   const Deadline deadline(seconds);
   std::visit(
       [&](const auto& rows) {
-        one_vs_rest(rows, problem, state, order.data(), scratch, sweep, deadline);
+        if constexpr (std::is_same_v<T, double> || rows.kSparse) {
+          one_vs_rest(rows, problem, state, order.data(), scratch, sweep, deadline);
+        } else {
+          throw std::invalid_argument(kOnlyCsr);
+        }
       },
       self.view);
   return sweep.epochs > done;
+}
+
+template <class T>
+void bind_one_vs_rest(nb::module_& m) {
+  m.def("one_vs_rest", &one_vs_rest_rows<T>, "rows"_a, "y"_a, "terms"_a, "squared_norms"_a,
+        "n_classes"_a, "beta"_a, "W"_a.noconvert(), "w_bias"_a, "anchor"_a, "feature"_a, "free"_a,
+        "threshold"_a, "violation"_a, "dual"_a, "active"_a, "order"_a, "sweep"_a, "seconds"_a,
+        "An epoch for all classes, or the part of it that fits in the time; whether it is whole.");
 }
 
 struct BoundClassSmo {
@@ -193,10 +208,8 @@ void bind_classes(nb::module_& m) {
       "rows"_a, "Whether weights that meet these rows are laid out a feature after the other.");
   m.def("predict_classes", &predict_class_rows, "rows"_a, "W"_a, "n_classes"_a, "begin"_a, "end"_a,
         "out"_a);
-  m.def("one_vs_rest", &one_vs_rest_rows, "rows"_a, "y"_a, "terms"_a, "squared_norms"_a,
-        "n_classes"_a, "beta"_a, "W"_a, "w_bias"_a, "anchor"_a, "feature"_a, "free"_a,
-        "threshold"_a, "violation"_a, "dual"_a, "active"_a, "order"_a, "sweep"_a, "seconds"_a,
-        "An epoch for all classes, or the part of it that fits in the time; whether it is whole.");
+  bind_one_vs_rest<double>(m);
+  bind_one_vs_rest<float>(m);
   bind_crammer_singer<double>(m);
   bind_crammer_singer<float>(m);
 

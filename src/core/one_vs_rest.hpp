@@ -7,7 +7,7 @@
 // K epochs of dual_cd.hpp in the same order would be. While most pairs of a row and a class are in
 // play this is cheaper by far; later on dual_cd.hpp, which visits those in play only, takes over.
 //
-// Invariant: w_j = sum_i beta_ij (x_i, feature). After an epoch `active` marks the pairs that
+// Invariant: w_j = sum_i beta_ij (x_i, feature), but for the rounding of W. After an epoch `active` marks the pairs that
 // dual_cd.hpp would not have set aside in it.
 #pragma once
 
@@ -27,9 +27,10 @@ struct RestProblem {
 };
 
 // Caller-owned; the arrays by class have padded(n_classes) entries.
+template <class T>
 struct RestState {
   double* beta;  // n_samples x padded(n_classes); the padding stays 0
-  double* W;     // class_weights.hpp
+  T* W;          // class_weights.hpp
   double* w_bias;
   double* anchor;
   double feature;  // 0: no intercept
@@ -40,17 +41,20 @@ struct RestState {
   std::uint8_t* active;
 };
 
+// In vectors of any weights.
 struct RestScratch {
   explicit RestScratch(Size n_classes)
-      : z(static_cast<std::size_t>(padded(n_classes))), change(z.size()), busy(z.size()) {}
+      : z(static_cast<std::size_t>(padded<float>(n_classes))),
+        change(z.size()),
+        busy(z.size()) {}
   std::vector<double> z, change;
   std::vector<int> busy;
 };
 
 // One epoch over the rows in the order given, from sweep.cursor on.
-template <class Rows>
+template <class Rows, class T>
 MAXMARGIN_CLONES void one_vs_rest(const Rows& rows, const RestProblem& problem,
-                                  const RestState& state, const std::int32_t* order,
+                                  const RestState<T>& state, const std::int32_t* order,
                                   RestScratch& scratch, Sweep& sweep, const Deadline& deadline) {
   constexpr Size kAhead = 2;
   constexpr Size kClockMask = 63;

@@ -44,7 +44,7 @@ def test_epochs_equal_the_twin(loss, storage, dtype, intercept, d):
     plain = objective_of(X, numbers, loss, intercept)
     stored = objective_of(store(X, storage, dtype), numbers, loss, intercept)
     epochs = 3
-    begun = one_vs_rest.begin_together(stored, numbers, 5, 7, epochs, lambda: False)
+    begun = one_vs_rest.begin_together(stored, numbers, 5, 7, epochs, 0.0, lambda: False)
     bias, free = bias_of(plain, reach=1.0), intercept is Intercept.FREE
     state = SimpleNamespace(
         beta=np.zeros((len(X), 5)), W=np.zeros((5, d + 1)), anchor=np.zeros(5),
@@ -67,9 +67,31 @@ def test_epochs_equal_the_twin(loss, storage, dtype, intercept, d):
 
 
 @LOSSES
+@pytest.mark.parametrize("K", [3, 5, 20])
+def test_weights_in_float32_differ_by_rounding(loss, K):
+    X, numbers = classes(n=400, K=K)
+    objective = objective_of(store(X, "csr32", np.float64), numbers, loss, Intercept.PENALIZED)
+    wide, narrow = (
+        one_vs_rest.begin_together(objective, numbers, K, 7, 2, tol, bool) for tol in (0.0, 1e-3)
+    )
+    for one, other in zip(wide, narrow, strict=True):
+        assert (one.w[:-1] != other.w[:-1]).any()
+        np.testing.assert_allclose(one.w, other.w, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(one.beta, other.beta, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_weights_in_float32_do_not_bound_the_gap(loss):
+    X, numbers = classes(n=300, d=70)
+    X = store(X, "csr32", np.float64)
+    model = LinearSVC(0.1, loss=loss, solver="dual_cd", tol=2e-9, max_iter=None).fit(X, numbers)
+    assert max(found.certificate.relative_gap for found in model.solutions_) <= 2e-9
+
+
+@LOSSES
 def test_the_first_epoch_is_that_of_every_class_alone(loss):
     X, numbers = classes()
-    begun = one_vs_rest.begin_together(objective_of(X, numbers, loss), numbers, 5, 3, 1, bool)
+    begun = one_vs_rest.begin_together(objective_of(X, numbers, loss), numbers, 5, 3, 1, 0.0, bool)
     for j, one in enumerate(begun):
         alone = objective_of(X, (numbers != j).astype(np.int32), loss)
         beta, w, order = np.zeros(len(X)), np.zeros(7), np.arange(len(X), dtype=np.int32)

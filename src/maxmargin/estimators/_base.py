@@ -226,6 +226,7 @@ class LinearModel(CertifiedModel):
                     len(group),
                     starts[group.start].seed,
                     monitor.iterations_left(0, MOST),
+                    monitor.tol,
                     monitor.stopped,
                 )
                 for task, so_far in zip(group, begun, strict=True):
