@@ -11,7 +11,7 @@ from made import DTYPES, STORAGES, as_float32, store
 from maxmargin import Intercept, LinearSVC, Objective, Problem, _core
 from maxmargin.certificate import Status
 from maxmargin.losses import HINGE, SQUARED_HINGE
-from maxmargin.solvers import one_vs_rest
+from maxmargin.solvers import Monitor, Stopping, one_vs_rest
 from maxmargin.solvers.base import bias_of
 from reference import one_vs_rest as twin
 
@@ -34,6 +34,10 @@ def objective_of(X, numbers, loss, intercept=Intercept.NONE):
     return Objective(Problem(X, np.where(numbers == 0, 1.0, -1.0), cost), loss, intercept, 1.0)
 
 
+def for_epochs(objective, epochs, tol=1e-12):
+    return Monitor(objective, Stopping(tol, max_iter=epochs))
+
+
 @LOSSES
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])
@@ -43,8 +47,7 @@ def test_epochs_equal_the_twin(loss, storage, dtype, intercept, d):
     X, numbers = classes(d=d)
     plain = objective_of(X, numbers, loss, intercept)
     stored = objective_of(store(X, storage, dtype), numbers, loss, intercept)
-    epochs = 3
-    begun = one_vs_rest.begin_together(stored, numbers, 5, 7, epochs, 0.0, lambda: False)
+    begun = one_vs_rest.begin_together(stored, numbers, 5, 7, for_epochs(stored, 3))
     bias, free = bias_of(plain, reach=1.0), intercept is Intercept.FREE
     state = SimpleNamespace(
         beta=np.zeros((len(X), 5)), W=np.zeros((5, d + 1)), anchor=np.zeros(5),
@@ -72,7 +75,8 @@ def test_weights_in_float32_differ_by_rounding(loss, K):
     X, numbers = classes(n=400, K=K)
     objective = objective_of(store(X, "csr32", np.float64), numbers, loss, Intercept.PENALIZED)
     wide, narrow = (
-        one_vs_rest.begin_together(objective, numbers, K, 7, 2, tol, bool) for tol in (0.0, 1e-3)
+        one_vs_rest.begin_together(objective, numbers, K, 7, for_epochs(objective, 2, tol))
+        for tol in (1e-12, 1e-3)
     )
     for one, other in zip(wide, narrow, strict=True):
         assert (one.w[:-1] != other.w[:-1]).any()
@@ -91,7 +95,8 @@ def test_weights_in_float32_do_not_bound_the_gap(loss):
 @LOSSES
 def test_the_first_epoch_is_that_of_every_class_alone(loss):
     X, numbers = classes()
-    begun = one_vs_rest.begin_together(objective_of(X, numbers, loss), numbers, 5, 3, 1, 0.0, bool)
+    objective = objective_of(X, numbers, loss)
+    begun = one_vs_rest.begin_together(objective, numbers, 5, 3, for_epochs(objective, 1))
     for j, one in enumerate(begun):
         alone = objective_of(X, (numbers != j).astype(np.int32), loss)
         beta, w, order = np.zeros(len(X)), np.zeros(7), np.arange(len(X), dtype=np.int32)

@@ -38,7 +38,7 @@ from maxmargin.solvers import (
     choose,
     interruptible,
 )
-from maxmargin.solvers.one_vs_rest import GROUP, MOST, begin_together
+from maxmargin.solvers.one_vs_rest import GROUP, begin_together
 from maxmargin.validation import (
     Array,
     Matrix,
@@ -225,9 +225,7 @@ class LinearModel(CertifiedModel):
                     numbers - np.int32(group.start),
                     len(group),
                     starts[group.start].seed,
-                    monitor.iterations_left(0, MOST),
-                    monitor.tol,
-                    monitor.stopped,
+                    monitor,
                 )
                 for task, so_far in zip(group, begun, strict=True):
                     starts[task] = replace(starts[task], begun=so_far)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 import maxmargin._core as _core
 from maxmargin.objective import Intercept, Objective
-from maxmargin.solvers.base import SECONDS_PER_CALL, Begun, bias_of
+from maxmargin.solvers.base import SECONDS_PER_CALL, Begun, Monitor, bias_of
 
 #: Classes served at once: the sums of as many stay in registers, and n × GROUP values in memory.
 GROUP = 24
@@ -28,31 +26,30 @@ def begin_together(
     numbers: NDArray[np.int32],
     n_classes: int,
     seed: int,
-    epochs: int,
-    tol: float,
-    stopped: Callable[[], bool],
+    monitor: Monitor,
 ) -> list[Begun]:
     """Make the first epochs of dual coordinate descent for classes 0, …, n_classes − 1 together.
 
     `numbers` has the class of each row, any other number for those of no class here. `objective`
     gives rows, costs, loss and intercept, which the classes share. Weights that meet CSR rows are
-    summed in float32, unless `tol` is so small that the rounding would be felt.
+    summed in float32, unless so small a gap is asked for that the rounding would be felt.
     """
     problem, K, stride = objective.problem, n_classes, _core.padded(n_classes)
     n, d = problem.n_samples, problem.n_features
     bias, free = bias_of(objective, reach=1.0), objective.intercept is Intercept.FREE
     by_feature = _core.by_feature(problem.rows)
-    narrow = sparse.issparse(problem.X) and problem.fits_float32 and tol >= LEAST_TOL
+    narrow = sparse.issparse(problem.X) and problem.fits_float32 and monitor.tol >= LEAST_TOL
     shape = (d, _core.padded(K, narrow)) if by_feature else (K, d)
     beta, W = np.zeros((n, stride)), np.zeros(shape, np.float32 if narrow else np.float64)
     w_bias, anchor, violation, dual = np.zeros((4, stride))
     threshold, active = np.full(stride, np.inf), np.ones((n, stride), dtype=np.uint8)
     order = np.arange(n, dtype=np.int32)
     sweep, random = _core.Sweep(n), _core.Random(seed)
+    epochs = monitor.iterations_left(0, MOST)
     while sweep.epochs < epochs and active[:, :K].mean() > IN_PLAY:
         random.shuffle(order)
         whole = False
-        while not (whole or stopped()):
+        while not (whole or monitor.stopped()):
             whole = _core.one_vs_rest(
                 problem.rows, numbers, objective.terms, problem.squared_norms, K, beta, W, w_bias,
                 anchor, bias.feature, free, threshold, violation, dual, active, order, sweep,
