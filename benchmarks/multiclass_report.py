@@ -78,7 +78,8 @@ def _kernel(run: dict[str, Any]) -> str:
     text = (
         f"{run['rows']:,} x {run['columns']}, 10 classes, gamma = {run['gamma']:g},"
         f" C = {run['C']:g}, until the dual objective, summed over the pairs, is within 1e-4 of"
-        " the optimum; `2t`: two threads; the error is that on the 10,000 test rows. One fit each.\n\n"
+        " the optimum; `2t`: two threads; the error is that on the 10,000 test rows. One fit"
+        " each.\n\n"
     )
     head = ["setting", "seconds", "tol", "support vectors", "test error"]
     rows = []
