@@ -146,8 +146,8 @@ bool one_vs_rest_rows(const Rows& self, InOrder y, const BoundTerms& bound, In<d
   RestScratch scratch(n_classes);
   const RestProblem problem{y.data(), bound.terms.cost, norms.data(), n_classes, bound.terms.loss};
   const RestState<T> state{beta.data(), W.data(),     w_bias.data(),    anchor.data(),
-                        feature,     free,         threshold.data(), violation.data(),
-                        dual.data(), active.data()};
+                           feature,     free,         threshold.data(), violation.data(),
+                           dual.data(), active.data()};
   const Deadline deadline(seconds);
   std::visit(
       [&](const auto& rows) {

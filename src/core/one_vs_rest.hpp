@@ -7,8 +7,8 @@
 // K epochs of dual_cd.hpp in the same order would be. While most pairs of a row and a class are in
 // play this is cheaper by far; later on dual_cd.hpp, which visits those in play only, takes over.
 //
-// Invariant: w_j = sum_i beta_ij (x_i, feature), but for the rounding of W. After an epoch `active` marks the pairs that
-// dual_cd.hpp would not have set aside in it.
+// Invariant: w_j = sum_i beta_ij (x_i, feature), but for the rounding of W. After an epoch `active`
+// marks the pairs that dual_cd.hpp would not have set aside in it.
 #pragma once
 
 #include <vector>
@@ -44,9 +44,7 @@ struct RestState {
 // In vectors of any weights.
 struct RestScratch {
   explicit RestScratch(Size n_classes)
-      : z(static_cast<std::size_t>(padded<float>(n_classes))),
-        change(z.size()),
-        busy(z.size()) {}
+      : z(static_cast<std::size_t>(padded<float>(n_classes))), change(z.size()), busy(z.size()) {}
   std::vector<double> z, change;
   std::vector<int> busy;
 };
