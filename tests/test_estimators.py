@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.callback import ProgressBar
 from sklearn.datasets import load_iris
@@ -17,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from made import csr, overlapping, regression, separable, weights_for
 from maxmargin import LinearSVC, LinearSVR, Problem, Status
 from maxmargin.estimators import _base
-from maxmargin.solvers import SOLVERS, DualCD, Newton
+from maxmargin.solvers import DualCD, Newton
 
 X, Y = overlapping(80, 5)
 XR, YR = regression(80, 5)
@@ -278,10 +279,15 @@ def test_a_solver_can_be_named(solver):
     assert LinearSVC(solver=solver).fit(X, Y).solution_.solver == solver
 
 
-def test_auto_picks_a_known_solver():
-    wide = np.random.default_rng(0).normal(size=(20, 3000))
-    assert LinearSVC().fit(X, Y).solution_.solver in SOLVERS
-    assert LinearSVC().fit(wide, np.arange(20) % 2).solution_.solver in SOLVERS
+def test_auto_goes_by_features_and_stored_values():
+    rng = np.random.default_rng(0)
+    wide, dense = rng.normal(size=(20, 3000)), rng.normal(size=(1500, 200))
+    few_values = sparse.random_array((1500, 200), density=0.01, rng=rng, format="csr") * 100.0
+    for rows, solver in ((X, "newton"), (wide, "dual_cd"), (dense, "newton")):
+        y = Y if rows is X else np.arange(len(rows)) % 2
+        assert LinearSVC(tol=0.1).fit(rows, y).solution_.solver == solver
+    model = LinearSVC(tol=0.1, max_iter=None).fit(few_values, np.arange(1500) % 2)
+    assert model.solution_.solver == "dual_cd"
 
 
 @BOTH

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.callback import ProgressBar
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.preprocessing import scale
@@ -136,6 +136,27 @@ def test_a_class_without_weight_is_kept_and_never_wins_by_accident(kind):
     assert model.classes_.tolist() == [0, 1, 2]
     seen = IRIS[1] < 2
     assert model.score(IRIS[0][seen], IRIS[1][seen]) == 1.0
+
+
+@pytest.mark.parametrize("intercept", [{}, {"penalized_intercept": True}, {"fit_intercept": False}])
+@pytest.mark.parametrize("solver", ["auto", "newton", "dual_cd"])
+def test_two_classes_without_weight_are_a_pair_of_nothing(intercept, solver):
+    X, y = make_blobs(200, centers=5, random_state=0)
+    model = LinearSVC(multi_class="ovo", solver=solver, **intercept)
+    model.fit(X, y, sample_weight=np.where(y > 2, 0.0, 1.0))
+    assert len(model.solutions_) == 10
+    assert not model.coef_[-1].any()
+    assert model.certificate_.status is Status.OPTIMAL
+    assert set(model.predict(X)) <= {0, 1, 2}
+
+
+def test_balanced_weights_do_not_count_a_class_without_weight():
+    weight = np.where(IRIS[1] == 1, 0.0, 1.0)
+    kept = weight > 0.0
+    setting = {"class_weight": "balanced", "tol": 1e-8, "multi_class": "ovo"}
+    model = LinearSVC(**setting).fit(*IRIS, sample_weight=weight)
+    alone = LinearSVC(**setting).fit(IRIS[0][kept], IRIS[1][kept])
+    np.testing.assert_allclose(-model.coef_[1], alone.coef_[0], rtol=1e-3, atol=1e-3)
 
 
 @KINDS

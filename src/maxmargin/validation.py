@@ -145,8 +145,14 @@ def class_factors(cost: Array, class_weight: Any, classes: NDArray[Any], y: NDAr
     """Return the weight of each class."""
     if class_weight is None:
         return np.ones(len(classes))
-    counted = cost / cost.max()
-    weights: Array = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=counted)
+    some = cost > 0.0  # who has no weight is not counted, nor a class of such
+    present = (
+        np.isin(classes, y[some]) if isinstance(class_weight, str) else np.full(len(classes), True)
+    )
+    weights: Array = np.ones(len(classes))
+    weights[present] = compute_class_weight(
+        class_weight, classes=classes[present], y=y[some], sample_weight=cost[some] / cost.max()
+    )
     if not (np.isfinite(weights).all() and (weights >= 0.0).all() and weights.any()):
         raise ValueError(
             "class_weight must give every class a finite weight, 0 or larger, and one a positive"

@@ -16,6 +16,9 @@ MAX_NEWTON_FEATURES = 2000
 #: Up to this many it is always worth its while.
 FEW_FEATURES = 100
 
+#: Stored values per d³ below which even hundreds of epochs cost less than some factorisations.
+LEAST_VALUES = 1 / 150
+
 #: Below this mean of C_i ‖x_i‖² coordinate descent needs few epochs.
 EASY = 2.0
 
@@ -25,7 +28,7 @@ def choose(objective: Objective) -> Solver:
 
     In between, coordinate descent takes the more epochs the larger C_i ‖x_i‖² is: about 10 to 40
     for rows of unit length and C = 1 (text, say), hundreds for standardised columns; and a Newton
-    step pays when the d × d system is small beside the rows.
+    step pays when the d × d system is small beside the rows and their values.
     """
     if not objective.loss.regularized:
         return SGD()
@@ -34,4 +37,5 @@ def choose(objective: Objective) -> Solver:
     if d <= FEW_FEATURES:
         return Newton()
     easy = float(np.einsum("i,i->", problem.cost, problem.squared_norms)) < EASY * n
-    return DualCD() if easy or d > min(MAX_NEWTON_FEATURES, 0.2 * n) else Newton()
+    wide = d > min(MAX_NEWTON_FEATURES, 0.2 * n) or problem.n_stored < LEAST_VALUES * d**3
+    return DualCD() if easy or wide else Newton()

@@ -375,6 +375,8 @@ def bias_of(objective: Objective | JointObjective, reach: float) -> _core.Bias:
     if objective.intercept is Intercept.PENALIZED:
         return _core.Bias(objective.intercept_scaling, 0.0)
     cost = objective.problem.cost
+    if not cost.any():  # two classes without weight: nothing is asked of b
+        return _core.Bias(1.0, 0.0)
     crossing = math.sqrt(objective.unit / float(cost.sum()))
     return _core.Bias(reach * max(typical_norm(objective.diagonal, cost), crossing), 0.0)
 

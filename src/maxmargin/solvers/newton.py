@@ -75,12 +75,13 @@ class Newton:
         bias = bias_of(objective, reach=30.0)
         free = objective.intercept is Intercept.FREE
         whole = _core.NewtonLevel(problem.rows, objective.terms, None, bias, free, _BLAS)
-        n_iter = 0
+        n_iter, status = 0, Status.RUNNING
         if start.beta is not None:
             beta = objective.feasible(start.beta)
             bias.anchor = start.b if free else 0.0
             w = np.append(problem.combine(beta), bias.feature * beta.sum())
             whole.start(w, 0.5 * objective.unit, beta, monitor.stopped)
+            status = monitor.judge(w[:d], whole.b, beta, 0)
         else:
             w, softness = np.zeros(d + 1), self.softness * objective.unit
             for subset, cost in _samples(objective, self._sample_sizes(n, d), start.seed):
@@ -99,7 +100,7 @@ class Newton:
                 whole.borrow(level)
             whole.start(w, softness, _centre(n_iter, n), monitor.stopped)
         follows = not (objective.loss.bounded or free)  # the dual point from w
-        before, status = n_iter, Status.RUNNING
+        before = n_iter
         while status is Status.RUNNING:
             steps = monitor.iterations_left(n_iter, _STEPS_PER_LOOK)
             whole.solve(monitor.tol, self.shrink, steps, monitor.stopped)
