@@ -14,7 +14,7 @@ from maxmargin.certificate import Certificate, Status, certify_joint
 from maxmargin.joint import JointObjective
 from maxmargin.objective import Intercept
 from maxmargin.solution import Solution
-from maxmargin.solvers.base import Monitor, Start, typical_norm
+from maxmargin.solvers.base import Monitor, Start, bias_of
 from maxmargin.validation import Array
 
 #: The rows set aside come back whenever the sweep's gap has fallen by this factor, and as many
@@ -69,7 +69,8 @@ class _Ascent:
         problem, K = objective.problem, objective.n_classes
         n = problem.n_samples
         self.objective = objective
-        self.free, self.feature = objective.intercept is Intercept.FREE, _feature(objective)
+        self.free = objective.intercept is Intercept.FREE
+        self.feature = bias_of(objective, reach=1.0).feature
         self.anchor, self.w_bias = np.zeros(K), np.zeros(K)
         self.alpha, self.order = np.zeros((n, _core.padded(K))), np.arange(n, dtype=np.int32)
         self.sweep, self.random = _core.Sweep(n), _core.Random(start.seed)
@@ -161,14 +162,3 @@ class CrammerSinger:
             if ascent.narrow and status is Status.RUNNING and (look or ascent.gap <= NARROW_GAP):
                 ascent.widen()
         return monitor.finish(self.name, status)
-
-
-def _feature(objective: JointObjective) -> float:
-    """Return the constant feature whose weights are the intercepts; see `bias_of`."""
-    if objective.intercept is Intercept.NONE:
-        return 0.0
-    if objective.intercept is Intercept.PENALIZED:
-        return objective.intercept_scaling
-    problem = objective.problem
-    norm = typical_norm(problem.squared_norms, problem.cost)
-    return max(norm, math.sqrt(1.0 / float(problem.cost.sum())))
