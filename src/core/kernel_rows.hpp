@@ -9,12 +9,28 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <new>
 #include <thread>
 #include <vector>
 
 #include "rows.hpp"
 
 namespace maxmargin {
+
+// Vectors whose first value begins a cache line.
+template <class T>
+struct LineAllocator {
+  using value_type = T;
+  LineAllocator() = default;
+  template <class U>
+  LineAllocator(const LineAllocator<U>&) {}
+  T* allocate(std::size_t n) {
+    return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{64}));
+  }
+  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{64}); }
+  bool operator==(const LineAllocator&) const { return true; }
+};
+using LineVector = std::vector<float, LineAllocator<float>>;
 
 enum class KernelKind { kLinear, kPolynomial, kGaussian, kSigmoid, kCosine };
 
@@ -234,7 +250,7 @@ class DenseKernel {
 
   Size n_, d_;
   KernelFormula formula_;
-  std::vector<float> panels_;
+  LineVector panels_;
   std::vector<float> squares_;
 };
 
@@ -246,31 +262,38 @@ class SparsePanel {
 
   explicit SparsePanel(Size n_features) : place_(static_cast<std::size_t>(n_features), 0) {}
 
-  // The values of a column in each row.
-  MAXMARGIN_INLINE const float* column(Size k) const { return values_.data() + place_[k] * kRows; }
+  // Rows that there is room for, a multiple of 8.
+  Size width() const { return width_; }
+
+  // The values of all columns that have any, `width` for each, and where those of each column
+  // begin, in eights.
+  const float* values() const { return values_.data(); }
+  const std::uint32_t* places() const { return place_.data(); }
 
   // Lays out the rows index[0 .. count) of any CSR matrix instead of those before.
   template <class Rows, class Position>
   void fill(const Rows& rows, const Position* index, Size count) {
+    width_ = (count + 7) / 8 * 8;
     for (const Size column : columns_) place_[column] = 0;
     columns_.clear();
-    values_.assign(kRows, 0.0f);
+    values_.assign(width_, 0.0f);
     for (Size r = 0; r < count; ++r)
       for (Size k = rows.offsets[index[r]]; k < rows.offsets[index[r] + 1]; ++k) {
-        const Size column = rows.columns[k];
-        if (place_[column] == 0) {
-          columns_.push_back(column);
-          values_.resize(values_.size() + kRows, 0.0f);
-          place_[column] = static_cast<std::int32_t>(columns_.size());
+        std::uint32_t& place = place_[rows.columns[k]];
+        if (place == 0) {
+          columns_.push_back(rows.columns[k]);
+          place = static_cast<std::uint32_t>(values_.size() / 8);
+          values_.resize(values_.size() + width_, 0.0f);
         }
-        values_[static_cast<std::size_t>(place_[column] * kRows + r)] = rows.values[k];
+        values_[std::size_t{8} * place + r] = rows.values[k];
       }
   }
 
  private:
-  std::vector<std::int32_t> place_;  // of each column, from 1; 0: the one of zeros
+  std::vector<std::uint32_t> place_;  // 0: that of the zeros
   std::vector<Size> columns_;
-  std::vector<float> values_;
+  LineVector values_;
+  Size width_ = 0;
 };
 
 // out[r][at + c] = in[c][r] for r < count and c < 8, where in has rows of `stride` values, 8 of
@@ -314,32 +337,15 @@ class SparseKernel {
   // values[r][j - origin]. `row_squares` has kRows entries, whatever `count`.
   MAXMARGIN_CLONES void tile(const SparsePanel& panel, const float* row_squares, Size count,
                              Size first, Size last, float* const* values, Size origin = 0) const {
-    typedef float Lanes __attribute__((vector_size(32), aligned(4)));
-    constexpr int kLanes = kRows / 8;
-    constexpr Size kSamples = 16;
-    float block[kSamples][kRows];
-    for (Size from = first; from < last; from += kSamples) {
-      const Size samples = std::min(kSamples, last - from);
-      for (Size s = 0; s < samples; ++s) {
-        Lanes sums[kLanes] = {};
-        for (Size k = samples_.offsets[from + s]; k < samples_.offsets[from + s + 1]; ++k) {
-          const Lanes* column = reinterpret_cast<const Lanes*>(panel.column(samples_.columns[k]));
-          const float value = samples_.values[k];
-          for (int lane = 0; lane < kLanes; ++lane) sums[lane] += value * column[lane];
-        }
-        for (int lane = 0; lane < kLanes; ++lane)
-          *reinterpret_cast<Lanes*>(block[s] + 8 * lane) = sums[lane];
-        apply_kernel(formula_, squares_[from + s], row_squares, kRows, block[s]);
-      }
-      if (samples == kSamples) {
-        for (Size s = 0; s < kSamples; s += 8)
-          for (Size r = 0; r < count; r += 8)
-            transpose<kRows>(block[s] + r, values + r, std::min<Size>(8, count - r),
-                             from + s - origin);
-        continue;
-      }
-      for (Size r = 0; r < count; ++r)
-        for (Size s = 0; s < samples; ++s) values[r][from + s - origin] = block[s][r];
+    switch (panel.width() / 8) {
+      case 1:
+        return tile_of<1>(panel, row_squares, count, first, last, values, origin);
+      case 2:
+        return tile_of<2>(panel, row_squares, count, first, last, values, origin);
+      case 3:
+        return tile_of<3>(panel, row_squares, count, first, last, values, origin);
+      default:
+        return tile_of<kRows / 8>(panel, row_squares, count, first, last, values, origin);
     }
   }
 
@@ -361,6 +367,47 @@ class SparseKernel {
   }
 
  private:
+  // With 8 kLanes rows in the panel.
+  template <int kLanes>
+  MAXMARGIN_INLINE void tile_of(const SparsePanel& panel, const float* row_squares, Size count,
+                                Size first, Size last, float* const* values, Size origin) const {
+    typedef float Lanes __attribute__((vector_size(32), aligned(4)));
+    constexpr Size kSamples = 16, kWidth = 8 * kLanes;
+    alignas(64) float block[kSamples][kWidth];
+    const auto* columns = reinterpret_cast<const Lanes*>(panel.values());
+    const std::uint32_t* place = panel.places();
+    for (Size from = first; from < last; from += kSamples) {
+      const Size samples = std::min(kSamples, last - from);
+      for (Size s = 0; s < samples; ++s) {
+        Lanes even[kLanes] = {}, odd[kLanes] = {};
+        const auto add = [&](Lanes* sums, Size k) {
+          const Lanes* column = columns + place[samples_.columns[k]];
+          const float value = samples_.values[k];
+          for (int lane = 0; lane < kLanes; ++lane) sums[lane] += value * column[lane];
+        };
+        const Size end = samples_.offsets[from + s + 1];
+        Size k = samples_.offsets[from + s];
+        for (; k + 2 <= end; k += 2) {
+          add(even, k);
+          add(odd, k + 1);
+        }
+        if (k < end) add(even, k);
+        for (int lane = 0; lane < kLanes; ++lane)
+          *reinterpret_cast<Lanes*>(block[s] + 8 * lane) = even[lane] + odd[lane];
+        apply_kernel(formula_, squares_[from + s], row_squares, kWidth, block[s]);
+      }
+      if (samples == kSamples) {
+        for (Size s = 0; s < kSamples; s += 8)
+          for (Size r = 0; r < count; r += 8)
+            transpose<kWidth>(block[s] + r, values + r, std::min<Size>(8, count - r),
+                              from + s - origin);
+        continue;
+      }
+      for (Size r = 0; r < count; ++r)
+        for (Size s = 0; s < samples; ++s) values[r][from + s - origin] = block[s][r];
+    }
+  }
+
   CsrRows<float, Index> samples_;
   const float* squares_;
   KernelFormula formula_;
