@@ -81,25 +81,29 @@ void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, B
       self.view);
 }
 
-template <class T>
-const DenseRows<T>& dense_view(const Rows& self) {
-  const auto* rows = std::get_if<DenseRows<T>>(&self.view);
-  if (rows == nullptr) throw std::invalid_argument("the rows are not dense ones of this type");
-  return *rows;
-}
-
-template <class T>
-bool compress_rows(const Rows& self, Size begin, Size end, OutOrder offsets,
-                   nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu> values,
+template <class Out>
+bool compress_rows(const Rows& self, Size begin, Size end, In<double> centre, double unit,
+                   OutOrder offsets,
+                   nb::ndarray<Out, nb::ndim<1>, nb::c_contig, nb::device::cpu> values,
                    OutOrder columns) {
-  const DenseRows<T>& rows = dense_view<T>(self);
   self.require_range(begin, end);
-  require_length(offsets, rows.n_samples + 1, "offsets");
+  require_length(offsets, self.n_samples() + 1, "offsets");
   require(offsets.data()[begin] >= 0, "offsets must not be negative");
   const Size room = std::min<Size>(std::min(values.shape(0), columns.shape(0)),
                                    std::numeric_limits<std::int32_t>::max());
-  nb::gil_scoped_release release;
-  return compress(rows, begin, end, room, offsets.data(), values.data(), columns.data());
+  return std::visit(
+      [&]<class View>(const View& rows) {
+        if constexpr (View::kSparse) {
+          throw std::invalid_argument("only dense rows are compressed");
+          return false;
+        } else {
+          require_length(centre, rows.n_features, "centre");
+          nb::gil_scoped_release release;
+          return compress(rows, begin, end, centre.data(), unit, room, offsets.data(),
+                          values.data(), columns.data());
+        }
+      },
+      self.view);
 }
 
 template <class T, class Index>
@@ -132,10 +136,10 @@ NB_MODULE(_core, m) {
       "begin"_a, "end"_a, "Stored values in a range of rows.");
   rows.def("predict", &predict_rows, "w"_a, "b"_a, "begin"_a, "end"_a, "out"_a);
   rows.def("combine", &combine_rows, "beta"_a, "begin"_a, "end"_a, "w"_a);
-  rows.def("compress", &compress_rows<float>, "begin"_a, "end"_a, "offsets"_a,
-           "values"_a.noconvert(), "columns"_a);
-  rows.def("compress", &compress_rows<double>, "begin"_a, "end"_a, "offsets"_a,
-           "values"_a.noconvert(), "columns"_a);
+  rows.def("compress", &compress_rows<float>, "begin"_a, "end"_a, "centre"_a,
+           "unit"_a, "offsets"_a, "values"_a.noconvert(), "columns"_a);
+  rows.def("compress", &compress_rows<double>, "begin"_a, "end"_a, "centre"_a,
+           "unit"_a, "offsets"_a, "values"_a.noconvert(), "columns"_a);
   rows.def("squared_norms", &squared_norm_rows, "begin"_a, "end"_a, "out"_a);
 
   nb::class_<BoundTerms>(m, "Terms", "Labels, costs and loss: the per-sample terms.")

@@ -2,14 +2,18 @@
 // where the values of the kernel are needed a tile at a time and never kept. Parts are classes: the
 // sums of all pairs of classes take each sample's value once for each rival, not once for each
 // pair.
+//
+// A few values at a time are summed in float32, as they are; these sums in double.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <vector>
 
-#include "kernel_rows.hpp"
+#include "dense_kernel.hpp"
+#include "sparse_kernel.hpp"
 
 namespace maxmargin {
 
@@ -21,59 +25,66 @@ struct Coefficients {
   Size size() const { return count * n_parts; }
 };
 
-MAXMARGIN_CLONES inline double weighted_sum(const float* values, const double* weights,
-                                            Size count) {
-  double total = 0.0;
-#pragma omp simd reduction(+ : total)
-  for (Size j = 0; j < count; ++j) total += weights[j] * static_cast<double>(values[j]);
-  return total;
-}
+// Coefficients as the tiles read them: by panels of samples, in float32, relative to the largest.
+class PanelCoefficients {
+ public:
+  struct Part {
+    Size first, last;  // panels
+    std::vector<float> values;
 
-// Room of one thread for the values of some rows and samples.
-struct SumTile {
-  static constexpr Size kColumns = 512;
-  explicit SumTile(Size n_rows)
-      : values(static_cast<std::size_t>(n_rows * kColumns)), rows(n_rows) {
-    for (Size r = 0; r < n_rows; ++r) rows[r] = values.data() + r * kColumns;
-  }
-  std::vector<float> values;
-  std::vector<float*> rows;
-};
+    const float* of(Size panel, Size n_sums) const {
+      return values.data() + (panel - first) * n_sums * kPanel;
+    }
+  };
 
-// The sums of `count` rows; block(first, last, values) gives values[r][j - first] of the kernel.
-template <class Block>
-void sum_tiles(Size n_samples, Size count, Coefficients coef, SumTile& tile, double* out,
-               Block block) {
-  constexpr Size kColumns = SumTile::kColumns;
-  float* const* values = tile.rows.data();
-  std::fill_n(out, count * coef.size(), 0.0);
-  for (Size first = 0; first < n_samples; first += kColumns) {
-    const Size last = std::min(first + kColumns, n_samples);
-    block(first, last, values);
-    for (Size part = 0, begin = 0; part < coef.n_parts; begin += coef.parts[part++]) {
-      const Size from = std::max(begin, first), to = std::min(begin + coef.parts[part], last);
-      if (from >= to) continue;
-      for (Size r = 0; r < count; ++r)
-        for (Size c = 0; c < coef.count; ++c)
-          out[r * coef.size() + part * coef.count + c] += weighted_sum(
-              values[r] + (from - first), coef.values + c * n_samples + from, to - from);
+  PanelCoefficients(Coefficients coef, Size n_samples) : n_sums(coef.count) {
+    for (Size k = 0; k < coef.count * n_samples; ++k)
+      unit = std::max(unit, std::fabs(coef.values[k]));
+    for (Size p = 0, begin = 0; p < coef.n_parts; begin += coef.parts[p++]) {
+      const Size end = begin + coef.parts[p], first = begin / kPanel;
+      const Size last = end > begin ? (end - 1) / kPanel + 1 : first;
+      std::vector<float> values(static_cast<std::size_t>((last - first) * n_sums * kPanel), 0.0f);
+      if (unit > 0.0)
+        for (Size c = 0; c < n_sums; ++c)
+          for (Size j = begin; j < end; ++j)
+            values[((j / kPanel - first) * n_sums + c) * kPanel + j % kPanel] =
+                static_cast<float>(coef.values[c * n_samples + j] / unit);
+      parts.push_back({first, last, std::move(values)});
     }
   }
-}
+
+  Size n_sums;
+  double unit = 0.0;
+  std::vector<Part> parts;
+};
 
 // Dense rows, one after the other in memory, with their squares.
 inline void kernel_sums(const DenseKernel& kernel, const float* rows, const float* squares,
                         Size n_rows, Coefficients coef, double* out, int n_threads) {
-  constexpr Size kRows = 16 * DenseKernel::kHeight, kWidth = DenseKernel::kWidth;
+  constexpr Size kRows = 16 * DenseKernel::kHeight;
+  constexpr Size kTogether = 16;  // panels that are summed in float32
+  const PanelCoefficients weights(coef, kernel.n_samples());
+  const Size n_sums = weights.n_sums;
   in_threads((n_rows + kRows - 1) / kRows, n_threads, [&](Size begin, Size end) {
-    SumTile room(kRows);
+    LineVector sums(static_cast<std::size_t>(kRows * n_sums * 8));
     for (Size from = begin * kRows; from < std::min(end * kRows, n_rows); from += kRows) {
       const Size count = std::min(kRows, n_rows - from);
-      sum_tiles(kernel.n_samples(), count, coef, room, out + from * coef.size(),
-                [&](Size first, Size last, float* const* values) {
-                  kernel.block(rows + from * kernel.n_features(), squares + from, count,
-                               first / kWidth, (last + kWidth - 1) / kWidth, values, first);
-                });
+      double* part_out = out + from * coef.size();
+      for (const auto& part : weights.parts) {
+        for (Size r = 0; r < count; ++r) std::fill_n(part_out + r * coef.size(), n_sums, 0.0);
+        for (Size first = part.first; first < part.last; first += kTogether) {
+          std::fill_n(sums.begin(), count * n_sums * 8, 0.0f);
+          for (Size p = first; p < std::min(first + kTogether, part.last); ++p)
+            kernel.add_sums(rows + from * kernel.n_features(), squares + from, count, p,
+                            part.of(p, n_sums), n_sums, sums.data());
+          for (Size r = 0; r < count; ++r)
+            for (Size c = 0; c < n_sums; ++c)
+              for (int lane = 0; lane < 8; ++lane)
+                part_out[r * coef.size() + c] +=
+                    weights.unit * static_cast<double>(sums[(r * n_sums + c) * 8 + lane]);
+        }
+        part_out += n_sums;
+      }
     }
   });
 }
@@ -84,20 +95,28 @@ void kernel_sums(const SparseKernel<Index>& kernel, CsrRows<float, RowIndex> row
                  const float* squares, Coefficients coef, double* out, int n_threads) {
   constexpr Size kRows = SparseKernel<Index>::kRows;
   const Size n_rows = rows.n_samples;
+  const PanelCoefficients weights(coef, kernel.n_samples());
+  const Size n_sums = weights.n_sums;
   in_threads((n_rows + kRows - 1) / kRows, n_threads, [&](Size begin, Size end) {
-    SumTile room(kRows);
     SparsePanel panel(kernel.n_features());
     float row_squares[kRows] = {};
     std::vector<Size> index(kRows);
+    std::vector<double> sums(static_cast<std::size_t>(n_sums * kRows));
     for (Size from = begin * kRows; from < std::min(end * kRows, n_rows); from += kRows) {
       const Size count = std::min(kRows, n_rows - from);
       std::iota(index.begin(), index.end(), from);
       panel.fill(rows, index.data(), count);
       std::copy_n(squares + from, count, row_squares);
-      sum_tiles(kernel.n_samples(), count, coef, room, out + from * coef.size(),
-                [&](Size first, Size last, float* const* values) {
-                  kernel.tile(panel, row_squares, count, first, last, values, first);
-                });
+      double* part_out = out + from * coef.size();
+      for (const auto& part : weights.parts) {
+        std::fill(sums.begin(), sums.end(), 0.0);
+        for (Size p = part.first; p < part.last; ++p)
+          kernel.add_sums(panel, row_squares, p, part.of(p, n_sums), n_sums, sums.data());
+        for (Size r = 0; r < count; ++r)
+          for (Size c = 0; c < n_sums; ++c)
+            part_out[r * coef.size() + c] = weights.unit * sums[c * kRows + r];
+        part_out += n_sums;
+      }
     }
   });
 }

@@ -30,30 +30,33 @@ MAXMARGIN_CLONES void squared_norms(const Rows& rows, Size begin, Size end, doub
   for (Size i = begin; i < end; ++i) out[i] = rows.squared_norm(i);
 }
 
-// The columns and values that are not 0 of begin <= i < end, row i from offsets[i] to offsets[i +
-// 1], which is found here. A whole row is written before its zeros are dropped, so both arrays need
-// n_features entries of room. Whether they had it.
-template <class T>
-MAXMARGIN_CLONES bool compress(const DenseRows<T>& rows, Size begin, Size end, Size room,
-                               std::int32_t* offsets, T* values, std::int32_t* columns) {
+// What differs from `centre` in the rows begin <= i < end: columns, and values by how much, times
+// `unit`; row i from offsets[i] to offsets[i + 1], which is found here. A whole row is written before
+// what does not differ is dropped, so both arrays need n_features entries of room. Whether they had
+// it.
+template <class T, class Out>
+MAXMARGIN_CLONES bool compress(const DenseRows<T>& rows, Size begin, Size end, const double* centre,
+                               double unit, Size room, std::int32_t* offsets, Out* values,
+                               std::int32_t* columns) {
   Size at = offsets[begin];
   for (Size i = begin; i < end; ++i) {
     if (at + rows.n_features > room) return false;
     const T* x = rows.row(i);
     Size j = 0;
     const auto take = [&] {
-      values[at] = x[j];
-      columns[at] = static_cast<std::int32_t>(j);
-      at += x[j++] != T(0);
+      const double apart = static_cast<double>(x[j]) - centre[j];
+      values[at] = static_cast<Out>(unit * apart);
+      columns[at] = static_cast<std::int32_t>(j++);
+      at += apart != 0.0;
     };
     while (j < rows.n_features) {
-      constexpr Size kPiece = 8;  // zeros come in runs
+      constexpr Size kPiece = 8;  // such values come in runs
       if (j + kPiece > rows.n_features) {
         take();
         continue;
       }
       int found = 0;
-      for (Size k = 0; k < kPiece; ++k) found |= x[j + k] != T(0);
+      for (Size k = 0; k < kPiece; ++k) found |= static_cast<double>(x[j + k]) != centre[j + k];
       if (found == 0) {
         j += kPiece;
       } else {

@@ -63,8 +63,9 @@ class Problem:
         room = min(int(SPARSE * n * d) + d, MAX_ROWS)  # pages not written to cost nothing
         offsets = np.zeros(n + 1, dtype=np.int32)
         values, columns = np.empty(room, dtype=self.X.dtype), np.empty(room, dtype=np.int32)
+        zero = np.zeros(d)
         for begin, end in self.blocks():
-            if not self.rows.compress(begin, end, offsets, values, columns):
+            if not self.rows.compress(begin, end, zero, 1.0, offsets, values, columns):
                 return self
         stored = int(offsets[-1])
         X = sparse.csr_array((values[:stored], columns[:stored], offsets), shape=(n, d))

@@ -60,6 +60,56 @@ def test_predictions_have_the_same_bits_for_any_number_of_threads(storage):
     np.testing.assert_array_equal(one, four)
 
 
+def indicators(n):
+    """Standardised indicators of two categories beside two measurements: no value is 0."""
+    rng = np.random.default_rng(0)
+    X = np.hstack([np.eye(4)[rng.integers(4, size=n)], np.eye(30)[rng.integers(30, size=n)]])
+    X = np.hstack([X, rng.normal(size=(n, 2))])
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+@pytest.mark.parametrize("asked", STORAGES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_gaussian_sees_indicators_from_their_commonest_values(asked, dtype):
+    X, Z = np.split(indicators(5900).astype(dtype), [3100])
+    samples = KernelSamples(Gaussian(0.03), X)
+    assert samples.sparse
+    assert samples.own[0].nnz < 5.5 * len(X)
+    coef = np.random.default_rng(0).normal(size=(2, len(X)))
+    expected = Gaussian(0.03)(Z.astype(np.float64), X.astype(np.float64)) @ coef.T
+    np.testing.assert_allclose(
+        samples.predict(store(Z, asked), coef), expected, atol=1e-5 * np.abs(expected).max()
+    )
+    np.testing.assert_allclose(
+        rows_of(samples, [0, 7, 3099]), Gaussian(0.03)(X[[0, 7, 3099]], X), rtol=1e-4, atol=1e-6
+    )
+
+
+def test_other_kernels_see_indicators_from_the_origin():
+    kernel, X = Polynomial(0.2, 3, 1.0), indicators(300)
+    samples = KernelSamples(kernel, X)
+    assert not samples.sparse
+    np.testing.assert_array_equal(samples.own[0], (X * kernel.unit).astype(np.float32))
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+def test_sums_of_parts_whatever_their_lengths_and_the_size_of_their_coefficients(storage, scale):
+    X, Z = many()
+    parts = np.array([3, 0, 30, 16, 15, len(X) - 64], dtype=np.int32)
+    coef = np.random.default_rng(0).normal(size=(3, len(X))) * scale
+    values = KernelSamples(Gaussian(0.3), store(X, storage)).predict(store(Z, storage), coef, parts)
+    K = Gaussian(0.3)(Z, X)
+    for p, (begin, end) in enumerate(zip(np.cumsum(parts) - parts, np.cumsum(parts), strict=True)):
+        expected = K[:, begin:end] @ coef[:, begin:end].T
+        np.testing.assert_allclose(values[:, p], expected, atol=1e-5 * scale * max(1, end - begin))
+
+
+def test_coefficients_that_are_all_0_sum_to_0():
+    X, Z = many()
+    assert not KernelSamples(Gaussian(0.3), X).predict(Z, np.zeros((1, len(X)))).any()
+
+
 def test_more_columns_than_a_block_has_room_for():
     """Wide rows go block by block, down to one row at a time."""
     rng = np.random.default_rng(0)

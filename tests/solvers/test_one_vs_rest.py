@@ -196,15 +196,16 @@ def test_compression_stays_within_its_arrays():
     rows, n = _core.Rows(np.eye(4)), 4
     offsets = np.zeros(n + 1, dtype=np.int32)
     values, columns = np.full(8, np.nan), np.full(8, -1, dtype=np.int32)
-    assert not rows.compress(0, n, offsets, values[:6], columns[:6])
+    zero = np.zeros(4)
+    assert not rows.compress(0, n, zero, 1.0, offsets, values[:6], columns[:6])
     assert np.isnan(values[6:]).all()
     assert (columns[6:] == -1).all()
-    assert rows.compress(0, n, offsets, values, columns)
+    assert rows.compress(0, n, zero, 1.0, offsets, values, columns)
     np.testing.assert_array_equal(offsets, np.arange(n + 1))
     np.testing.assert_array_equal(columns[:4], np.arange(4))
     offsets[0] = -1
     with pytest.raises(ValueError, match="negative"):
-        rows.compress(0, n, offsets, values, columns)
+        rows.compress(0, n, zero, 1.0, offsets, values, columns)
 
 
 def test_rows_of_which_few_seemed_not_zero_stay_dense():

@@ -13,10 +13,14 @@ from scipy import sparse
 
 import maxmargin._core as _core
 from maxmargin.kernels import Gaussian, Kernel, Linear
-from maxmargin.validation import Array, Matrix, mostly_zero, view_rows
+from maxmargin.validation import Array, Matrix, view_rows
 
-#: Kernel values, and products of numbers in them, whose computation in float64 is not felt.
-_EXACT_VALUES, _EXACT_PRODUCTS = 2**23, 2**27
+#: Kernel values, and products of numbers in them, whose computation in float64 is not felt in a
+#: fit; and values for which it is not in a prediction.
+_EXACT_VALUES, _EXACT_PRODUCTS, _EXACT_PREDICTED = 2**23, 2**27, 2**20
+
+#: Rows by which the layout is chosen; columns, and the share of values, from which CSR is slower.
+_LOOKED_AT, _WIDE, _SPARSE = 256, 16, 0.25
 
 #: Values held at a time.
 _VALUES_PER_BLOCK = 2**22
@@ -31,8 +35,9 @@ def affords_float64(X: Matrix, n_values: int) -> bool:
 class KernelSamples:
     """Samples as the core's kernel tiles read them: float32, CSR if most of them is 0.
 
-    Dense samples are centred for the Gaussian: that changes no distance, and saves the small ones
-    from cancellation.
+    Dense samples are centred for the Gaussian, which changes no distance. Where the columns have a
+    value that most samples share, as standardised indicators have, it becomes 0; else the mean
+    does, which saves small distances from cancellation.
     """
 
     def __init__(self, kernel: Kernel | None, X: Matrix, n_threads: int = 1) -> None:
@@ -42,29 +47,38 @@ class KernelSamples:
         self.shared: _core.KernelRows | None = None
 
     @cached_property
+    def _layout(self) -> tuple[bool, Array | None]:
+        """Whether the samples are kept in CSR, and what is subtracted from each; None: nothing."""
+        X, (n, d) = self.X, self.X.shape
+        if sparse.issparse(X):
+            return True, None
+        some, common = X[:: max(1, n // _LOOKED_AT)], None
+        shifts = isinstance(self.kernel, Gaussian) and n > 0
+        if shifts and d >= _WIDE:
+            common = _commonest(some)
+        if np.count_nonzero(some if common is None else some != common) < _SPARSE * some.size:
+            return True, common if common is not None and common.any() else None
+        return False, np.asarray(X.mean(axis=0, dtype=np.float64)) if shifts else None
+
+    @property
     def sparse(self) -> bool:
         """Whether the samples are kept in CSR."""
-        return bool(sparse.issparse(self.X)) or mostly_zero(self.X)
-
-    @cached_property
-    def centre(self) -> Array | None:
-        """What is subtracted from each sample."""
-        if not isinstance(self.kernel, Gaussian) or self.sparse or self.X.shape[0] == 0:
-            return None
-        return np.asarray(self.X.mean(axis=0, dtype=np.float64))
+        return self._layout[0]
 
     def prepared(self, X: Matrix) -> tuple[Matrix, Array]:
         """Return the samples in float32 and their squared norms."""
-        if self.sparse:
-            X, _ = view_rows(X if sparse.issparse(X) else _compressed(X))
-            values = (X.data * self.kernel.unit).astype(np.float32, copy=False)
-            X = type(X)((values, X.indices, X.indptr), shape=X.shape)
-            square = np.asarray(X.power(2).sum(axis=1), dtype=np.float32).ravel()
-            return X, np.ascontiguousarray(square)
-        X = X.toarray() if sparse.issparse(X) else X
-        samples, centre = np.empty(X.shape, dtype=np.float32), self.centre
+        compress, centre = self._layout
+        unit = self.kernel.unit
+        if sparse.issparse(X) and not (compress and centre is None):
+            X = X.toarray()
+        if compress:
+            X = _csr(X, unit) if sparse.issparse(X) else _compressed(X, centre, unit)
+            square = np.empty(X.shape[0])
+            view_rows(X)[1].squared_norms(0, X.shape[0], square)
+            return X, square.astype(np.float32)
+        samples = np.empty(X.shape, dtype=np.float32)
         for rows in _slices(*X.shape):  # scaled before float32 can overflow
-            samples[rows] = (X[rows] if centre is None else X[rows] - centre) * self.kernel.unit
+            samples[rows] = (X[rows] if centre is None else X[rows] - centre) * unit
         return samples, np.einsum("ij,ij->i", samples, samples, dtype=np.float64).astype(np.float32)
 
     @cached_property
@@ -101,7 +115,7 @@ class KernelSamples:
 
     @property
     def stored(self) -> float:
-        """Values of a sample, roughly: what a kernel value costs."""
+        """Values of a sample as it was given that are not 0, roughly."""
         return _n_values(self.X[:256]) / 256 if self.sparse else self.X.shape[1]
 
     def _block(self, index: Array) -> Array:
@@ -122,7 +136,9 @@ class KernelSamples:
             begins = [0, *ends[:-1]]
             w = [coef[:, b:e] @ self.X[b:e] for b, e in zip(begins, ends, strict=True)]
             return np.asarray(X @ np.concatenate(w).T).reshape(values.shape)
-        if self.formula is None or affords_float64(X, X.shape[0] * self.X.shape[0]):
+        n_values = X.shape[0] * self.X.shape[0]
+        exact = n_values <= _EXACT_PREDICTED and affords_float64(X, n_values)
+        if self.formula is None or exact:
             for rows in _slices(X.shape[0], self.X.shape[0]):
                 values[rows] = summed(self.kernel(X[rows], self.X), coef, parts)
             return values
@@ -172,12 +188,38 @@ def summed(K: Array, coef: Array, parts: NDArray[np.int32] | None = None) -> Arr
     return sums
 
 
-def _compressed(X: Array) -> sparse.csr_array:
-    """Return a dense X in CSR form, in less time than SciPy takes by way of coordinates."""
-    present = X != 0.0
-    offsets = np.append(0, np.cumsum(np.count_nonzero(present, axis=1)))
-    columns = np.nonzero(present)[1].astype(np.int32)
-    return sparse.csr_array((X[present], columns, offsets), shape=X.shape)
+def _csr(X: Matrix, unit: float) -> Matrix:
+    """Return X unit in float32, its columns in order."""
+    X, _ = view_rows(X)
+    values = (X.data * unit).astype(np.float32, copy=False)
+    return type(X)((values, X.indices, X.indptr), shape=X.shape)
+
+
+def _compressed(X: Array, centre: Array | None, unit: float) -> sparse.csr_array:
+    """Return (X - centre) unit of a dense X in CSR form and float32."""
+    n, d = X.shape
+    centre = np.zeros(d) if centre is None else centre
+    parts = []
+    for some in _slices(n, d):
+        rows = _core.Rows(X[some])
+        offsets = np.zeros(rows.n_samples + 1, dtype=np.int32)
+        room = (rows.n_samples + 1) * d  # pages not written to cost nothing
+        values, columns = np.empty(room, dtype=np.float32), np.empty(room, dtype=np.int32)
+        rows.compress(0, rows.n_samples, centre, unit, offsets, values, columns)
+        stored = int(offsets[-1])
+        shape = (rows.n_samples, d)
+        parts.append(sparse.csr_array((values[:stored], columns[:stored], offsets), shape=shape))
+    return parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
+
+
+def _commonest(some: Array) -> Array:
+    """Return the value that most samples have in each column."""
+    ordered = np.sort(some, axis=0).astype(np.float64)
+    place = np.arange(len(some))[:, np.newaxis]
+    begins = np.ones(ordered.shape, dtype=bool)
+    begins[1:] = ordered[1:] != ordered[:-1]
+    run = place - np.maximum.accumulate(np.where(begins, place, 0), axis=0)
+    return np.take_along_axis(ordered, run.argmax(axis=0)[np.newaxis], axis=0)[0]
 
 
 def _slices(count: int, width: int) -> list[slice]:
