@@ -136,10 +136,10 @@ NB_MODULE(_core, m) {
       "begin"_a, "end"_a, "Stored values in a range of rows.");
   rows.def("predict", &predict_rows, "w"_a, "b"_a, "begin"_a, "end"_a, "out"_a);
   rows.def("combine", &combine_rows, "beta"_a, "begin"_a, "end"_a, "w"_a);
-  rows.def("compress", &compress_rows<float>, "begin"_a, "end"_a, "centre"_a,
-           "unit"_a, "offsets"_a, "values"_a.noconvert(), "columns"_a);
-  rows.def("compress", &compress_rows<double>, "begin"_a, "end"_a, "centre"_a,
-           "unit"_a, "offsets"_a, "values"_a.noconvert(), "columns"_a);
+  rows.def("compress", &compress_rows<float>, "begin"_a, "end"_a, "centre"_a, "unit"_a, "offsets"_a,
+           "values"_a.noconvert(), "columns"_a);
+  rows.def("compress", &compress_rows<double>, "begin"_a, "end"_a, "centre"_a, "unit"_a,
+           "offsets"_a, "values"_a.noconvert(), "columns"_a);
   rows.def("squared_norms", &squared_norm_rows, "begin"_a, "end"_a, "out"_a);
 
   nb::class_<BoundTerms>(m, "Terms", "Labels, costs and loss: the per-sample terms.")

@@ -38,7 +38,9 @@ typedef float Eight __attribute__((vector_size(32), aligned(4)));
 MAXMARGIN_INLINE const Eight& eight_at(const float* values) {
   return *reinterpret_cast<const Eight*>(values);
 }
-MAXMARGIN_INLINE Eight& eight_at(float* values) { return *reinterpret_cast<Eight*>(values); }
+MAXMARGIN_INLINE Eight& eight_at(float* values) {
+  return *reinterpret_cast<Eight*>(values);
+}
 
 // Samples whose kernel values are computed, and summed, at a time.
 constexpr Size kPanel = 16;

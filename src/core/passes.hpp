@@ -31,9 +31,9 @@ MAXMARGIN_CLONES void squared_norms(const Rows& rows, Size begin, Size end, doub
 }
 
 // What differs from `centre` in the rows begin <= i < end: columns, and values by how much, times
-// `unit`; row i from offsets[i] to offsets[i + 1], which is found here. A whole row is written before
-// what does not differ is dropped, so both arrays need n_features entries of room. Whether they had
-// it.
+// `unit`; row i from offsets[i] to offsets[i + 1], which is found here. A whole row is written
+// before what does not differ is dropped, so both arrays need n_features entries of room. Whether
+// they had it.
 template <class T, class Out>
 MAXMARGIN_CLONES bool compress(const DenseRows<T>& rows, Size begin, Size end, const double* centre,
                                double unit, Size room, std::int32_t* offsets, Out* values,

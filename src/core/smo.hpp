@@ -257,11 +257,12 @@ class Smo {
     float* kernel = block_.kernel.data();
     for (Size a = 0; a < kept_; ++a)
       std::copy_n(old_.data() + (a + gone) * before + gone, kept_, kernel + a * q);
-    for (Size a = kept_; a < q; ++a) {
-      const float* row = cache_.row(set_[a]);
-      for (Size b = 0; b < q; ++b) kernel[a * q + b] = row[set_[b]];
-      for (Size b = 0; b < kept_; ++b) kernel[b * q + a] = kernel[a * q + b];
-    }
+    in_threads(q - kept_, problem_.n_threads, [&](Size first, Size last) {
+      for (Size a = kept_ + first; a < kept_ + last; ++a) {
+        const float* row = cache_.row(set_[a]);
+        for (Size b = 0; b <= a; ++b) kernel[a * q + b] = kernel[b * q + a] = row[set_[b]];
+      }
+    });
     for (Size a = 0; a < q; ++a) {
       const Size i = set_[a];
       block_.residual[a] = residual[i];

@@ -162,7 +162,8 @@ class SparseKernel {
     for (Size c = 0; c < n_sums; ++c, coef += kPanel, sums += kRows) {
       Eight total[kLanes] = {};
       for (Size s = 0; s < count; ++s)
-        for (int lane = 0; lane < kLanes; ++lane) total[lane] += coef[s] * eight_at(block[s] + 8 * lane);
+        for (int lane = 0; lane < kLanes; ++lane)
+          total[lane] += coef[s] * eight_at(block[s] + 8 * lane);
       for (int lane = 0; lane < kLanes; ++lane)
         for (int r = 0; r < 8; ++r) sums[8 * lane + r] += static_cast<double>(total[lane][r]);
     }

@@ -20,7 +20,7 @@ from maxmargin.validation import Array, Matrix, view_rows
 _EXACT_VALUES, _EXACT_PRODUCTS, _EXACT_PREDICTED = 2**23, 2**27, 2**20
 
 #: Rows by which the layout is chosen; columns, and the share of values, from which CSR is slower.
-_LOOKED_AT, _WIDE, _SPARSE = 256, 16, 0.25
+_LOOKED_AT, _WIDE, _SPARSE = 256, 16, 0.35
 
 #: Values held at a time.
 _VALUES_PER_BLOCK = 2**22
@@ -219,7 +219,7 @@ def _commonest(some: Array) -> Array:
     begins = np.ones(ordered.shape, dtype=bool)
     begins[1:] = ordered[1:] != ordered[:-1]
     run = place - np.maximum.accumulate(np.where(begins, place, 0), axis=0)
-    return np.take_along_axis(ordered, run.argmax(axis=0)[np.newaxis], axis=0)[0]
+    return np.asarray(ordered[run.argmax(axis=0), np.arange(some.shape[1])])
 
 
 def _slices(count: int, width: int) -> list[slice]:
