@@ -14,17 +14,19 @@
 
 #include "clock.hpp"
 #include "kernel_rows.hpp"
+#include "populate.hpp"
 
 namespace maxmargin {
 
 class RowCache {
  public:
-  RowCache(Size n, Size capacity, RowSource source)
+  RowCache(Size n, Size capacity, RowSource source, int n_threads = 1)
       : n_(n),
         capacity_(std::min(capacity, n)),
         source_(std::move(source)),
         rows_per_block_(std::max<Size>(1, kBlockValues / std::max<Size>(1, n))),
-        slot_(n, -1) {}
+        slot_(n, -1),
+        n_threads_(n_threads) {}
   RowCache(const RowCache&) = delete;
   RowCache(RowCache&&) = default;
 
@@ -111,6 +113,7 @@ class RowCache {
       used_.resize(slots + more, 0);
       blocks_.push_back(
           std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(more * n_)));
+      if (slots > 0) populate(blocks_.back().get(), more * n_, n_threads_);  // the first may do
     } catch (const std::bad_alloc&) {
       owner_.resize(slots);
       used_.resize(slots);
@@ -154,6 +157,7 @@ class RowCache {
   Size filled_ = 0;  // slots that were ever in use
   Size rows_computed_ = 0;
   std::vector<std::int32_t> missing_;
+  int n_threads_;
 };
 
 }  // namespace maxmargin

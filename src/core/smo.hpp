@@ -83,7 +83,7 @@ class Smo {
         problem_(problem),
         n_groups_(static_cast<int>(threshold.size())),
         working_(std::min(working, problem.n)),
-        cache_(problem.n, std::max(capacity, working_), std::move(source)),
+        cache_(problem.n, std::max(capacity, working_), std::move(source), problem.n_threads),
         member_(problem.n, 0),
         up_(problem.n),
         down_(problem.n),

@@ -75,7 +75,7 @@ template <class Index>
 class SparseKernel {
  public:
   static constexpr Size kRows = SparsePanel::kRows;
-  static constexpr Size kTile = 512;
+  static constexpr Size kTile = 128;  // samples of a thread's share
 
   SparseKernel(CsrRows<float, Index> samples, const float* squares, KernelFormula formula)
       : samples_(samples), squares_(squares), formula_(formula) {}
@@ -115,19 +115,18 @@ class SparseKernel {
     }
   }
 
+  // out[r][0..n) = kernel values between sample index[r] of `other` and all samples here.
   void rows(const SparseKernel& other, const std::int32_t* index, Size count, float* const* out,
             int n_threads) const {
-    const Size n_panels = (count + kRows - 1) / kRows, n_tiles = (n_samples() + kTile - 1) / kTile;
-    in_threads(n_panels, n_threads, [&](Size first, Size last) {
+    const Size n_tiles = (n_samples() + kTile - 1) / kTile;
+    in_threads(n_tiles, n_threads, [&](Size first, Size last) {
       SparsePanel panel(n_features());
       float squares[kRows] = {};
-      for (Size from = first * kRows; from < std::min(last * kRows, count); from += kRows) {
+      for (Size from = 0; from < count; from += kRows) {
         const Size rows = std::min(kRows, count - from);
         panel.fill(other.samples_, index + from, rows);
         for (Size r = 0; r < rows; ++r) squares[r] = other.squares_[index[from + r]];
-        in_threads(n_tiles, n_panels == 1 ? n_threads : 1, [&](Size begin, Size end) {
-          tile(panel, squares, rows, begin * kTile, std::min(end * kTile, n_samples()), out + from);
-        });
+        tile(panel, squares, rows, first * kTile, std::min(last * kTile, n_samples()), out + from);
       }
     });
   }
