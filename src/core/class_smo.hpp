@@ -103,7 +103,7 @@ class ClassSmo {
         b(problem.n_classes, 0.0),
         problem_(problem),
         working_(std::min(working, problem.n)),
-        cache_(problem.n, std::max(capacity, working_), std::move(source)),
+        cache_(problem.n, std::max(capacity, working_), std::move(source), problem.n_threads),
         member_(problem.n, 0),
         violation_(problem.n),
         anchor_(b),
@@ -279,22 +279,13 @@ class ClassSmo {
     set_.insert(set_.end(), candidates_.begin(), candidates_.begin() + count);
   }
 
-  // Values among samples that stayed are in the last block already, and K is symmetric.
   void gather() {
     const Size q = static_cast<Size>(set_.size()), n = problem_.n, K = problem_.n_classes;
-    const Size before = block_.size, gone = before - kept_, stride = padded(K);
+    const Size before = block_.size, stride = padded(K);
     old_.swap(block_.kernel);
     block_.resize(q, K, problem_.kernel ? 0 : static_cast<std::size_t>(q) * q);
     float* kernel = block_.kernel.data();
-    if (!problem_.kernel) {
-      for (Size a = 0; a < kept_; ++a)
-        std::copy_n(old_.data() + (a + gone) * before + gone, kept_, kernel + a * q);
-      for (Size a = kept_; a < q; ++a) {
-        const float* row = cache_.row(set_[a]);
-        for (Size c = 0; c < q; ++c) kernel[a * q + c] = row[set_[c]];
-        for (Size c = 0; c < kept_; ++c) kernel[c * q + a] = kernel[a * q + c];
-      }
-    }
+    if (!problem_.kernel) cache_.among(set_, kept_, old_, before, kernel);
     for (Size a = 0; a < q; ++a) {
       const Size i = set_[a];
       block_.cost[a] = problem_.cost[i];

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <new>
 #include <thread>
 #include <vector>
@@ -87,8 +88,11 @@ MAXMARGIN_INLINE void apply_kernel(const KernelFormula& formula, float square, c
     case KernelKind::kLinear:
       break;
     case KernelKind::kPolynomial:
-      for (Size j = 0; j < count; ++j)
-        values[j] = integer_power(gamma * values[j] + offset, formula.degree);
+      for (Size j = 0; j < count; ++j) {
+        constexpr float kMost = std::numeric_limits<float>::max();  // infinity times 0 is not 0
+        const float power = integer_power(gamma * values[j] + offset, formula.degree);
+        values[j] = power > kMost ? kMost : power < -kMost ? -kMost : power;
+      }
       break;
     case KernelKind::kGaussian: {
       constexpr float kLog2OfE = 1.44269504f;

@@ -3,7 +3,8 @@
 // sums of all pairs of classes take each sample's value once for each rival, not once for each
 // pair.
 //
-// A few values at a time are summed in float32, as they are; these sums in double.
+// Values of a few panels are summed in float32, as they are; these sums in double. A panel in which a
+// part ends and the next begins is computed for both.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,8 @@ struct Coefficients {
   Size size() const { return count * n_parts; }
 };
 
-// Coefficients as the tiles read them: by panels of samples, in float32, relative to the largest.
+// Coefficients as the tiles read them: by panels of samples, in float32, relative to the largest of
+// their sum.
 class PanelCoefficients {
  public:
   struct Part {
@@ -37,24 +39,26 @@ class PanelCoefficients {
     }
   };
 
-  PanelCoefficients(Coefficients coef, Size n_samples) : n_sums(coef.count) {
-    for (Size k = 0; k < coef.count * n_samples; ++k)
-      unit = std::max(unit, std::fabs(coef.values[k]));
+  PanelCoefficients(Coefficients coef, Size n_samples) : n_sums(coef.count), units(coef.count) {
+    for (Size c = 0; c < n_sums; ++c) {
+      for (Size j = 0; j < n_samples; ++j)
+        units[c] = std::max(units[c], std::fabs(coef.values[c * n_samples + j]));
+      if (units[c] == 0.0) units[c] = 1.0;
+    }
     for (Size p = 0, begin = 0; p < coef.n_parts; begin += coef.parts[p++]) {
       const Size end = begin + coef.parts[p], first = begin / kPanel;
       const Size last = end > begin ? (end - 1) / kPanel + 1 : first;
       std::vector<float> values(static_cast<std::size_t>((last - first) * n_sums * kPanel), 0.0f);
-      if (unit > 0.0)
-        for (Size c = 0; c < n_sums; ++c)
-          for (Size j = begin; j < end; ++j)
-            values[((j / kPanel - first) * n_sums + c) * kPanel + j % kPanel] =
-                static_cast<float>(coef.values[c * n_samples + j] / unit);
+      for (Size c = 0; c < n_sums; ++c)
+        for (Size j = begin; j < end; ++j)
+          values[((j / kPanel - first) * n_sums + c) * kPanel + j % kPanel] =
+              static_cast<float>(coef.values[c * n_samples + j] / units[c]);
       parts.push_back({first, last, std::move(values)});
     }
   }
 
   Size n_sums;
-  double unit = 0.0;
+  std::vector<double> units;
   std::vector<Part> parts;
 };
 
@@ -81,7 +85,7 @@ inline void kernel_sums(const DenseKernel& kernel, const float* rows, const floa
             for (Size c = 0; c < n_sums; ++c)
               for (int lane = 0; lane < 8; ++lane)
                 part_out[r * coef.size() + c] +=
-                    weights.unit * static_cast<double>(sums[(r * n_sums + c) * 8 + lane]);
+                    weights.units[c] * static_cast<double>(sums[(r * n_sums + c) * 8 + lane]);
         }
         part_out += n_sums;
       }
@@ -114,7 +118,7 @@ void kernel_sums(const SparseKernel<Index>& kernel, CsrRows<float, RowIndex> row
           kernel.add_sums(panel, row_squares, p, part.of(p, n_sums), n_sums, sums.data());
         for (Size r = 0; r < count; ++r)
           for (Size c = 0; c < n_sums; ++c)
-            part_out[r * coef.size() + c] = weights.unit * sums[c * kRows + r];
+            part_out[r * coef.size() + c] = weights.units[c] * sums[c * kRows + r];
         part_out += n_sums;
       }
     }

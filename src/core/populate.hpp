@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <system_error>
 
 #include "kernel_rows.hpp"
 
 #if defined(__linux__)
 #include <sys/mman.h>
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23  // of Linux 5.14, which older headers do not know
+#endif
 #endif
 
 namespace maxmargin {
@@ -20,10 +24,13 @@ inline void populate([[maybe_unused]] float* begin, [[maybe_unused]] Size count,
   const auto from = (reinterpret_cast<std::uintptr_t>(begin) + kPage - 1) / kPage;
   const auto to = reinterpret_cast<std::uintptr_t>(begin + count) / kPage;
   if (from >= to) return;
-  in_threads(static_cast<Size>(to - from), n_threads, [&](Size first, Size last) {
-    madvise(reinterpret_cast<void*>((from + first) * kPage),
-            static_cast<std::size_t>(last - first) * kPage, MADV_POPULATE_WRITE);
-  });
+  try {
+    in_threads(static_cast<Size>(to - from), n_threads, [&](Size first, Size last) {
+      madvise(reinterpret_cast<void*>((from + first) * kPage),
+              static_cast<std::size_t>(last - first) * kPage, MADV_POPULATE_WRITE);
+    });
+  } catch (const std::system_error&) {  // no more threads
+  }
 #endif
 }
 

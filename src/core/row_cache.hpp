@@ -80,6 +80,23 @@ class RowCache {
     fetch(index, count, never);
   }
 
+  // Values among the samples of a set, whose rows must be held but for the first `kept`: these are
+  // the last of the `before` samples whose values among each other are in `old`. K is symmetric.
+  void among(const std::vector<std::int32_t>& set, Size kept, const std::vector<float>& old,
+             Size before, float* values) const {
+    const Size q = static_cast<Size>(set.size()), gone = before - kept;
+    for (Size a = 0; a < kept; ++a)
+      std::copy_n(old.data() + (a + gone) * before + gone, kept, values + a * q);
+    constexpr Size kWorthThreads = Size{1} << 14;
+    const int n_threads = (q - kept) * q < kWorthThreads ? 1 : n_threads_;
+    in_threads(q - kept, n_threads, [&](Size first, Size last) {
+      for (Size a = kept + first; a < kept + last; ++a) {
+        const float* held = row(set[a]);
+        for (Size b = 0; b <= a; ++b) values[a * q + b] = values[b * q + a] = held[set[b]];
+      }
+    });
+  }
+
  private:
   static constexpr Size kBlockValues = Size{1} << 23;  // 32 MB, which malloc maps and unmaps
   static constexpr Size kReserve = 2 * kBlockValues;   // left to others where memory is short

@@ -14,8 +14,10 @@
 
 #if defined(__GNUC__)
 #define MAXMARGIN_INLINE inline __attribute__((always_inline))
+#define MAXMARGIN_INLINED __attribute__((always_inline))  // behind the parameters of a lambda
 #define MAXMARGIN_PREFETCH(address) __builtin_prefetch(address)
 #else
 #define MAXMARGIN_INLINE inline
+#define MAXMARGIN_INLINED
 #define MAXMARGIN_PREFETCH(address) static_cast<void>(0)
 #endif

@@ -249,20 +249,12 @@ class Smo {
     }
   }
 
-  // Values among samples that stayed are in the last block already, and K is symmetric.
   void gather() {
-    const Size q = static_cast<Size>(set_.size()), before = block_.size, gone = before - kept_;
+    const Size q = static_cast<Size>(set_.size()), before = block_.size;
     old_.swap(block_.kernel);
     block_.resize(q, static_cast<std::size_t>(q) * q);
     float* kernel = block_.kernel.data();
-    for (Size a = 0; a < kept_; ++a)
-      std::copy_n(old_.data() + (a + gone) * before + gone, kept_, kernel + a * q);
-    in_threads(q - kept_, problem_.n_threads, [&](Size first, Size last) {
-      for (Size a = kept_ + first; a < kept_ + last; ++a) {
-        const float* row = cache_.row(set_[a]);
-        for (Size b = 0; b <= a; ++b) kernel[a * q + b] = kernel[b * q + a] = row[set_[b]];
-      }
-    });
+    cache_.among(set_, kept_, old_, before, kernel);
     for (Size a = 0; a < q; ++a) {
       const Size i = set_[a];
       block_.residual[a] = residual[i];

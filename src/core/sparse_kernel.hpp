@@ -70,7 +70,7 @@ MAXMARGIN_INLINE void transpose(const float* in, float* const* out, Size count, 
   for (Size r = 0; r < count; ++r) eight_at(out[r] + at) = b[r];
 }
 
-// The same for CSR samples: all of them are streamed against a panel of rows.
+// CSR samples: all of them are streamed against a panel of rows.
 template <class Index>
 class SparseKernel {
  public:
@@ -99,8 +99,8 @@ class SparseKernel {
     }
   }
 
-  // sums[c][r] += coef[c][j] k(row r, sample j) over the samples j of a panel of them, for kRows
-  // rows r, whatever `count`.
+  // sums[c][r] += coef[c][j] k(row r, sample j) over the samples j of a panel of them, for each of
+  // kRows rows r that the panel of rows has.
   MAXMARGIN_CLONES void add_sums(const SparsePanel& panel, const float* row_squares, Size samples,
                                  const float* coef, Size n_sums, double* sums) const {
     switch (panel.width() / 8) {
@@ -176,7 +176,7 @@ class SparseKernel {
     const std::uint32_t* place = panel.places();
     for (Size s = 0; s < count; ++s) {
       Eight even[kLanes] = {}, odd[kLanes] = {};
-      const auto add = [&](Eight* sums, Size k) {
+      const auto add = [&](Eight* sums, Size k) MAXMARGIN_INLINED {
         const Eight* column = columns + place[samples_.columns[k]];
         const float value = samples_.values[k];
         for (int lane = 0; lane < kLanes; ++lane) sums[lane] += value * column[lane];

@@ -7,6 +7,7 @@ from scipy import sparse
 from made import overlapping, store
 from maxmargin import SVC
 from maxmargin.kernels import Cosine, Gaussian, Linear, Polynomial, Sigmoid
+from maxmargin.solvers import kernel_samples
 from maxmargin.solvers.kernel_samples import KernelSamples
 
 KERNELS = [Linear(), Gaussian(0.3), Polynomial(0.2, 3, 1.0), Sigmoid(0.1, 0.2), Cosine()]
@@ -85,6 +86,17 @@ def test_the_gaussian_sees_indicators_from_their_commonest_values(asked, dtype):
     )
 
 
+def test_a_rare_value_is_not_what_samples_are_seen_from():
+    """Seen from an outlier, values that differ little would not differ in float32."""
+    X = indicators(3000)
+    X[::97, -1] = 1e4
+    samples = KernelSamples(Gaussian(0.03), X)
+    assert samples.sparse
+    np.testing.assert_allclose(
+        rows_of(samples, [1, 2]), Gaussian(0.03)(X[[1, 2]], X), rtol=1e-4, atol=1e-5
+    )
+
+
 def test_other_kernels_see_indicators_from_the_origin():
     kernel, X = Polynomial(0.2, 3, 1.0), indicators(300)
     samples = KernelSamples(kernel, X)
@@ -103,6 +115,50 @@ def test_sums_of_parts_whatever_their_lengths_and_the_size_of_their_coefficients
     for p, (begin, end) in enumerate(zip(np.cumsum(parts) - parts, np.cumsum(parts), strict=True)):
         expected = K[:, begin:end] @ coef[:, begin:end].T
         np.testing.assert_allclose(values[:, p], expected, atol=1e-5 * scale * max(1, end - begin))
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 7, 8, 9, 17, 23, 25, 33, 100])
+def test_any_number_of_rows_is_predicted(storage, m):
+    """Tiles of every height and width."""
+    X, Z = many(n=50)
+    kernel = Gaussian(0.3)
+    samples, rows = KernelSamples(kernel, store(X, storage)), store(Z[:m], storage)
+    values, square = samples.prepared(rows)
+    parts = (values.data, values.indices, values.indptr) if sparse.issparse(values) else (values,)
+    coef = np.random.default_rng(0).normal(size=(2, len(X)))
+    out = np.full((m, 2), np.nan)
+    samples.rows().predict(*parts, square, coef, np.array([len(X)], dtype=np.int32), out)
+    np.testing.assert_allclose(out, kernel(Z[:m], X) @ coef.T, atol=1e-4)
+
+
+def test_samples_are_compressed_block_by_block(monkeypatch):
+    X = indicators(500)
+    whole, square = KernelSamples(Gaussian(0.03), X).own
+    monkeypatch.setattr(kernel_samples, "_VALUES_PER_BLOCK", 1000)
+    parts, again = KernelSamples(Gaussian(0.03), X).own
+    np.testing.assert_array_equal(parts.toarray(), whole.toarray())
+    np.testing.assert_array_equal(again, square)
+
+
+def test_sums_far_smaller_than_another_are_not_lost():
+    X, Z = many()
+    coef = np.random.default_rng(0).normal(size=(2, len(X))) * np.array([[1e-60], [1e60]])
+    values = KernelSamples(Gaussian(0.3), X).predict(Z, coef)
+    np.testing.assert_allclose(
+        values / [1e-60, 1e60], Gaussian(0.3)(Z, X) @ coef.T / [1e-60, 1e60], atol=1e-3
+    )
+
+
+def test_values_beyond_float32_spoil_no_other_part():
+    X, Z = many(d=2)
+    Z[7] = 1e15
+    kernel = Polynomial(1.0, 3, 0.0)
+    parts = np.array([20, len(X) - 20], dtype=np.int32)
+    coef = np.ones((1, len(X)))
+    coef[:, :20] = 0.0
+    values = KernelSamples(kernel, X).predict(Z, coef, parts)
+    assert (values[:, 0] == 0.0).all()
 
 
 def test_coefficients_that_are_all_0_sum_to_0():

@@ -109,7 +109,7 @@ class KernelDescent(Descent):
         support = np.flatnonzero(coef.any(axis=0)).astype(np.int32)
         coef = np.ascontiguousarray(coef[:, support])
         if affords_float64(X, len(support) * X.shape[0]):
-            values = KernelSamples(self.kernel, X[support]).predict(X, coef).T
+            values = KernelSamples(self.kernel, X[support]).exact(X, coef).T
             return np.ascontiguousarray(values)
         sums = np.zeros((len(coef), X.shape[0]))
         self.rows.combine(support, coef, sums)

@@ -19,8 +19,9 @@ from maxmargin.validation import Array, Matrix, view_rows
 #: fit; and values for which it is not in a prediction.
 _EXACT_VALUES, _EXACT_PRODUCTS, _EXACT_PREDICTED = 2**23, 2**27, 2**20
 
-#: Rows by which the layout is chosen; columns, and the share of values, from which CSR is slower.
-_LOOKED_AT, _WIDE, _SPARSE = 256, 16, 0.35
+#: Rows by which the layout is chosen, and columns at a time; columns from which a shift pays; share
+#: of values beyond which CSR is slower.
+_LOOKED_AT, _TOGETHER, _WIDE, _SPARSE = 256, 2**12, 16, 0.35
 
 #: Values held at a time.
 _VALUES_PER_BLOCK = 2**22
@@ -52,10 +53,11 @@ class KernelSamples:
         X, (n, d) = self.X, self.X.shape
         if sparse.issparse(X):
             return True, None
-        some, common = X[:: max(1, n // _LOOKED_AT)], None
+        some, common = X[:: max(1, -(-n // _LOOKED_AT))], None
         shifts = isinstance(self.kernel, Gaussian) and n > 0
         if shifts and d >= _WIDE:
-            common = _commonest(some)
+            cut = range(_TOGETHER, d, _TOGETHER)
+            common = np.concatenate([_commonest(part) for part in np.split(some, cut, axis=1)])
         if np.count_nonzero(some if common is None else some != common) < _SPARSE * some.size:
             return True, common if common is not None and common.any() else None
         return False, np.asarray(X.mean(axis=0, dtype=np.float64)) if shifts else None
@@ -65,11 +67,17 @@ class KernelSamples:
         """Whether the samples are kept in CSR."""
         return self._layout[0]
 
+    @property
+    def _takes_csr(self) -> bool:
+        """Whether CSR rows need not be made dense to be prepared."""
+        compress, centre = self._layout
+        return compress and centre is None
+
     def prepared(self, X: Matrix) -> tuple[Matrix, Array]:
         """Return the samples in float32 and their squared norms."""
         compress, centre = self._layout
         unit = self.kernel.unit
-        if sparse.issparse(X) and not (compress and centre is None):
+        if sparse.issparse(X) and not self._takes_csr:
             X = X.toarray()
         if compress:
             X = _csr(X, unit) if sparse.issparse(X) else _compressed(X, centre, unit)
@@ -121,14 +129,21 @@ class KernelSamples:
     def _block(self, index: Array) -> Array:
         return np.ascontiguousarray(self.kernel(self.X[index], self.X), dtype=np.float32)
 
+    def exact(self, X: Matrix, coef: Array, parts: NDArray[np.int32] | None = None) -> Array:
+        """Return what `predict` does, in float64."""
+        values = _zeros(X, coef, parts)
+        if self.X.shape[0] > 0:
+            for rows in _slices(X.shape[0], self.X.shape[0]):
+                values[rows] = summed(self.kernel(X[rows], self.X), coef, parts)
+        return values
+
     def predict(self, X: Matrix, coef: Array, parts: NDArray[np.int32] | None = None) -> Array:
         """Σ c_j k(x_j, x) of every row x of X and every row c of coef, in bounded memory.
 
         With `parts`, numbers of samples that follow each other, a sum over each of them. In float64
         where that is not felt, else in float32 tiles, with X stored as the samples are.
         """
-        shape = (len(coef),) if parts is None else (len(parts), len(coef))
-        values = np.zeros((X.shape[0], *shape))
+        values = _zeros(X, coef, parts)
         if self.X.shape[0] == 0:
             return values
         if isinstance(self.kernel, Linear):
@@ -137,15 +152,12 @@ class KernelSamples:
             w = [coef[:, b:e] @ self.X[b:e] for b, e in zip(begins, ends, strict=True)]
             return np.asarray(X @ np.concatenate(w).T).reshape(values.shape)
         n_values = X.shape[0] * self.X.shape[0]
-        exact = n_values <= _EXACT_PREDICTED and affords_float64(X, n_values)
-        if self.formula is None or exact:
-            for rows in _slices(X.shape[0], self.X.shape[0]):
-                values[rows] = summed(self.kernel(X[rows], self.X), coef, parts)
-            return values
+        if self.formula is None or (n_values <= _EXACT_PREDICTED and affords_float64(X, n_values)):
+            return self.exact(X, coef, parts)
         source, coef = self.rows(), np.ascontiguousarray(coef)
         sizes = np.array([self.X.shape[0]] if parts is None else parts, dtype=np.int32)
         out = values.reshape(X.shape[0], -1)
-        stored = X.nnz // X.shape[0] if self.sparse and sparse.issparse(X) else X.shape[1]
+        stored = X.nnz // X.shape[0] if self._takes_csr and sparse.issparse(X) else X.shape[1]
         for rows in _slices(X.shape[0], stored):
             samples, square = self.prepared(X[rows])
             source.predict(*_parts(samples), square, coef, sizes, out[rows])
@@ -177,6 +189,11 @@ class SharedSamples:
         return pair
 
 
+def _zeros(X: Matrix, coef: Array, parts: NDArray[np.int32] | None) -> Array:
+    """Return room for the sums of every row of X."""
+    return np.zeros((X.shape[0], *(() if parts is None else (len(parts),)), len(coef)))
+
+
 def summed(K: Array, coef: Array, parts: NDArray[np.int32] | None = None) -> Array:
     """K c for every row c of coef; with `parts`, numbers of columns, for each of them apart."""
     if parts is None:
@@ -205,7 +222,8 @@ def _compressed(X: Array, centre: Array | None, unit: float) -> sparse.csr_array
         offsets = np.zeros(rows.n_samples + 1, dtype=np.int32)
         room = (rows.n_samples + 1) * d  # pages not written to cost nothing
         values, columns = np.empty(room, dtype=np.float32), np.empty(room, dtype=np.int32)
-        rows.compress(0, rows.n_samples, centre, unit, offsets, values, columns)
+        done = rows.compress(0, rows.n_samples, centre, unit, offsets, values, columns)
+        assert done  # there is room
         stored = int(offsets[-1])
         shape = (rows.n_samples, d)
         parts.append(sparse.csr_array((values[:stored], columns[:stored], offsets), shape=shape))
@@ -213,13 +231,17 @@ def _compressed(X: Array, centre: Array | None, unit: float) -> sparse.csr_array
 
 
 def _commonest(some: Array) -> Array:
-    """Return the value that most samples have in each column."""
+    """Return the value that most samples have in each column; where few have the same, the median.
+
+    Neither is two standard deviations away from the mean: far from it small distances would cancel.
+    """
     ordered = np.sort(some, axis=0).astype(np.float64)
     place = np.arange(len(some))[:, np.newaxis]
     begins = np.ones(ordered.shape, dtype=bool)
     begins[1:] = ordered[1:] != ordered[:-1]
     run = place - np.maximum.accumulate(np.where(begins, place, 0), axis=0)
-    return np.asarray(ordered[run.argmax(axis=0), np.arange(some.shape[1])])
+    common = ordered[run.argmax(axis=0), np.arange(some.shape[1])]
+    return np.where(run.max(axis=0) + 1 >= 0.25 * len(some), common, ordered[len(some) // 2])
 
 
 def _slices(count: int, width: int) -> list[slice]:
