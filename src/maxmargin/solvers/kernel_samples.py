@@ -241,7 +241,8 @@ def _commonest(some: Array) -> Array:
     begins[1:] = ordered[1:] != ordered[:-1]
     run = place - np.maximum.accumulate(np.where(begins, place, 0), axis=0)
     common = ordered[run.argmax(axis=0), np.arange(some.shape[1])]
-    return np.where(run.max(axis=0) + 1 >= 0.25 * len(some), common, ordered[len(some) // 2])
+    often = run.max(axis=0) + 1 >= 0.25 * len(some)
+    return np.asarray(np.where(often, common, ordered[len(some) // 2]))
 
 
 def _slices(count: int, width: int) -> list[slice]:
