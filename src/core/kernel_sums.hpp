@@ -3,8 +3,8 @@
 // sums of all pairs of classes take each sample's value once for each rival, not once for each
 // pair.
 //
-// Values of a few panels are summed in float32, as they are; these sums in double. A panel in which a
-// part ends and the next begins is computed for both.
+// Values of a few panels are summed in float32, as they are; these sums in double. A panel in which
+// a part ends and the next begins is computed for both.
 #pragma once
 
 #include <algorithm>
