@@ -19,7 +19,7 @@ LABELS = tuple(label for _, label, _, _ in KINDS)
 SECTIONS = {
     "main": "The main problems",
     "small": f"A few hundred rows: {SMALL_ROWS} of each set, C = 1, gamma = scale",
-    "sets": "All sets up to 60,000 rows: C = 1, gamma = scale",
+    "sets": "Sets up to 60,000 rows: C = 1, gamma = scale",
 }
 
 METHOD = f"""\
