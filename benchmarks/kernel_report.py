@@ -36,7 +36,8 @@ scikit-learn), and the second cache up to {ROWS_THAT_FIT:,} rows. LIBSVM's conve
 to its own format is not counted. Two threads: the best of all settings; one thread: of those with
 one thread. Several classes: one against one. Regression: target standardised, epsilon = 0.1.
 `> 60 (3.0e-03)`: not there in 60 s, and the suboptimality reached before, if any; beside the main
-problems a fit 20 times slower than the fastest is ended early. `stuck`: no tolerance got there."""
+problems a fit 20 times slower than the fastest is ended early. `stuck`: no tolerance got there.
+`-`: not run. Not every setting of a peer was run on every set, nor all in one go."""
 
 
 def outcome(peer: dict[str, Any], optimum: float, name: str = "", tol: float = math.inf) -> Outcome:

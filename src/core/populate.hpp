@@ -15,8 +15,8 @@
 
 namespace maxmargin {
 
-// Has the system provide the memory now, in one call a thread: page by page, when each is first
-// written to, takes twice as long. Where it cannot, nothing is lost.
+// Has the system provide the memory now, in one call a thread, which is faster than page by page,
+// when each is first written to. Where it cannot, nothing is lost.
 inline void populate([[maybe_unused]] float* begin, [[maybe_unused]] Size count,
                      [[maybe_unused]] int n_threads) {
 #if defined(MADV_POPULATE_WRITE)

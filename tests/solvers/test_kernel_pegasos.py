@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from made import LOSSES, REGULARIZED, STORAGES, TUBE, as_float32, data_for, store, weights_for
-from maxmargin import SMO, Intercept, KernelPegasos, Objective, Pegasos, Problem, Status, _core
+from maxmargin import SMO, SVC, Intercept, KernelPegasos, Objective, Pegasos, Problem, Status, _core
 from maxmargin.certificate import certify
 from maxmargin.kernels import Gaussian, Laplacian, Linear, Precomputed
 from maxmargin.losses import HINGE, PERCEPTRON, SQUARED_HINGE
-from maxmargin.solvers import Monitor, Start, Stopping
+from maxmargin.solvers import Monitor, Start, Stopping, kernel_samples
 from maxmargin.solvers.kernel_pegasos import KernelDescent, KernelPegasosStream
 from maxmargin.solvers.pegasos import PegasosMethod
 from maxmargin.solvers.stochastic import Iterate, curvature
@@ -288,3 +288,16 @@ def test_a_full_stream_forgets_the_least():
         one.step(X[batch], y[batch])
         assert one.support.shape[0] <= 100
     assert (np.sign(expansion(one, X)) == y).mean() > 0.8
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_certificate_takes_no_float32_where_float64_is_not_felt(monkeypatch):
+    X, y = data_for(HINGE, 200)
+
+    def certificate():
+        model = SVC(gamma=0.3, solver=KernelPegasos(), max_iter=3, random_state=0)
+        return model.fit(X, y).certificate_
+
+    expected = certificate()
+    monkeypatch.setattr(kernel_samples, "_EXACT_PREDICTED", 0)
+    assert certificate() == expected
