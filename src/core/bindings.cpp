@@ -164,21 +164,17 @@ NB_MODULE(_core, m) {
       .def(nb::init<std::uint64_t>(), "seed"_a)
       .def("below", &Random::below, "bound"_a, "A uniform draw from 0, ..., bound - 1.")
       .def(
-          "shuffle",
-          [](Random& self, OutOrder items) {
-            self.shuffle(items.data(), static_cast<Size>(items.shape(0)));
+          "shuffle_rows",
+          [](Random& self, OutOrder order, Size count) {
+            const Size n = static_cast<Size>(order.shape(0));
+            require(count >= 0 && count <= n, "count out of bounds");
+            shuffle_rows(self, order.data(), count, n);
           },
-          "items"_a.noconvert());
+          "order"_a.noconvert(), "count"_a,
+          "Put the first rows of the order, which has each row once, in a new one.");
 
   nb::class_<Sweep>(m, "Sweep", "Where dual coordinate descent stands.")
-      .def(
-          "__init__",
-          [](Sweep* self, Size n_active) {
-            new (self) Sweep{
-                n_active, -1, std::numeric_limits<double>::infinity(), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
-                0,        0};
-          },
-          "n_active"_a)
+      .def(nb::init<Size>(), "n_active"_a)
       .def_rw("n_active", &Sweep::n_active)
       .def_rw("threshold", &Sweep::threshold)
       .def_ro("violation", &Sweep::violation)

@@ -109,7 +109,7 @@ MAXMARGIN_CLONES void crammer_singer(const Rows& rows, const ClassProblem& probl
   for (Size epoch = 0; epoch < max_epochs;) {
     if (sweep.cursor < 0) {
       sweep.cursor = 0;
-      random.shuffle(order, sweep.n_active);
+      shuffle_rows(random, order, sweep.n_active, rows.n_samples);
       sweep.violation = 0.0;
       sweep.gap = 0.0;
     }

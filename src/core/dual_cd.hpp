@@ -12,27 +12,30 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "bias.hpp"
 #include "clock.hpp"
 #include "losses.hpp"
-#include "random.hpp"
+#include "order.hpp"
 
 namespace maxmargin {
 
 // Caller-owned; an epoch can be left at the deadline and taken up again.
 struct Sweep {
   Size n_active;
-  Size cursor;       // next position in the order; -1: a new epoch starts
-  double threshold;  // slack beyond which a row is set aside
-  double violation;  // worst seen in this epoch
-  double gap;        // sum of the Fenchel-Young gaps met in this epoch: about the duality gap
-  double last_gap;   // the same of the last whole epoch
-  double left;       // what that epoch will have left of it, as the one before did
-  double dual;       // value of the dual objective, kept up to date
-  double last_dual;  // the same at the end of the last whole epoch
-  Size epochs;       // whole epochs done
-  Size steps;        // rows visited
+  Size cursor = -1;  // next position in the order; -1: a new epoch starts
+  double threshold = std::numeric_limits<double>::infinity();  // slack: beyond it, set aside
+  double violation = 0.0;                                      // worst seen in this epoch
+  double gap = 0.0;        // sum of the Fenchel-Young gaps met in this epoch: about the duality gap
+  double last_gap = 0.0;   // the same of the last whole epoch
+  double left = 0.0;       // what that epoch will have left of it, as the one before did
+  double dual = 0.0;       // value of the dual objective, kept up to date
+  double last_dual = 0.0;  // the same at the end of the last whole epoch
+  Size epochs = 0;         // whole epochs done
+  Size steps = 0;          // rows visited
+
+  explicit Sweep(Size rows) : n_active(rows) {}
 
   // An epoch is whole. Gaps met before a step are about those that the last epoch left.
   void look_ahead() {
@@ -66,7 +69,7 @@ MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double
   for (Size epoch = 0; epoch < max_epochs;) {
     if (sweep.cursor < 0) {
       sweep.cursor = 0;
-      random.shuffle(order, sweep.n_active);
+      shuffle_rows(random, order, sweep.n_active, rows.n_samples);
       sweep.violation = 0.0;
       sweep.gap = 0.0;
     }

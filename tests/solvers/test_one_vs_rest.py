@@ -55,7 +55,7 @@ def test_epochs_equal_the_twin(loss, storage, dtype, intercept, d):
     )  # fmt: skip
     order, random = np.arange(len(X), dtype=np.int32), _core.Random(7)
     for _ in range(begun[0].epochs):
-        random.shuffle(order)
+        random.shuffle_rows(order, len(X))
         twin.epoch(plain, numbers, bias.feature, state, order)
         if free:
             state.anchor += bias.feature * state.W[:, -1]

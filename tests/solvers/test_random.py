@@ -19,7 +19,7 @@ def test_shuffles_equal_the_reference(n):
     core, reference = _core.Random(7), Random(7)
     ours, theirs = np.arange(n, dtype=np.int32), list(range(n))
     for _ in range(3):
-        core.shuffle(ours)
+        core.shuffle_rows(ours, n)
         reference.shuffle(theirs, n)
     assert ours.tolist() == theirs
 
@@ -29,3 +29,31 @@ def test_draws_cover_their_range_evenly():
     counts = np.bincount([core.below(10) for _ in range(10_000)], minlength=10)
     assert counts.sum() == 10_000
     assert (np.abs(counts - 1000) < 150).all()
+
+
+@pytest.mark.parametrize("count", [4096, 5000, 20_000])
+def test_many_rows_come_in_streams(count):
+    """Each of the first rows once, no two orders alike, and neighbours never far from each other."""
+    core, n = _core.Random(3), 20_000
+    rows = np.random.default_rng(0).permutation(n).astype(np.int32)
+    orders = []
+    for _ in range(2):
+        order = rows.copy()
+        core.shuffle_rows(order, count)
+        np.testing.assert_array_equal(order[count:], rows[count:])
+        np.testing.assert_array_equal(np.sort(order[:count]), np.sort(rows[:count]))
+        place = np.argsort(order[:count])  # of the rows, from the first to the last
+        apart = np.abs(np.diff(place))
+        assert np.median(apart) < 80
+        assert (apart > 8).mean() > 0.9
+        orders.append(order)
+    assert (orders[0][:count] == orders[1][:count]).mean() < 0.05
+
+
+def test_streams_are_drawn_from_everywhere():
+    """Rows sorted by label: every stretch of an epoch has both labels."""
+    order = np.arange(20_000, dtype=np.int32)
+    _core.Random(5).shuffle_rows(order, len(order))
+    share = (order.reshape(-1, 100) < 10_000).mean(axis=1)
+    assert share.min() > 0.1
+    assert share.max() < 0.9

@@ -47,7 +47,7 @@ def begin_together(
     sweep, random = _core.Sweep(n), _core.Random(seed)
     epochs = monitor.iterations_left(0, MOST)
     while sweep.epochs < epochs and active[:, :K].mean() > IN_PLAY:
-        random.shuffle(order)
+        random.shuffle_rows(order, n)
         whole = False
         while not (whole or monitor.stopped()):
             whole = _core.one_vs_rest(
