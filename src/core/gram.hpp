@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "bias.hpp"
@@ -12,8 +13,8 @@
 
 namespace maxmargin {
 
-// A square matrix in Fortran order whose columns begin at cache lines, so that no quad of rows
-// straddles two. Only its upper triangle is meant.
+// A square matrix in Fortran order, padded to whole tiles, whose columns begin at cache lines. Only
+// its upper triangle is meant.
 class GramMatrix {
  public:
   bool empty() const { return values_.empty(); }
@@ -23,7 +24,7 @@ class GramMatrix {
   void resize(int dim) {
     dim_ = dim;
     stride_ = (dim + kLine - 1) / kLine * kLine;
-    values_.assign(static_cast<std::size_t>(stride_) * dim + kLine, 0.0);
+    values_.assign(static_cast<std::size_t>(stride_) * stride_ + kLine, 0.0);
   }
   void clear() { std::fill(values_.begin(), values_.end(), 0.0); }
 
@@ -44,102 +45,109 @@ class GramMatrix {
   std::vector<double> values_;
 };
 
-// Collects rows of dense storage that are mostly 0, and adds weight * x x' of each to the upper
-// triangle of `gram` (Fortran order). Such zeros come in runs, so a row is kept as quads of
-// neighbouring columns of which one at least is not 0. The matrix is gone through by blocks of
-// columns that stay in the cache while all rows of the batch are added to them.
-class QuadBatch {
+// Collects 64 rows, and adds sign * sum of x x' to the upper triangle of `gram` by tiles of 8 x 4,
+// each kept in registers while the rows that are not 0 in it are gone through: zeros of dense
+// storage come in runs, and whole tiles of them cost nothing.
+class TileBatch {
  public:
-  explicit QuadBatch(GramMatrix& gram)
-      : dim_(gram.dim()),
+  TileBatch(GramMatrix& gram, double sign)
+      : gram_(gram.data()),
         stride_(gram.stride()),
-        gram_(gram.data()),
-        block_(std::max(4, kCacheBytes / static_cast<int>(sizeof(double)) / stride_)) {}
+        sign_(sign),
+        eights_(static_cast<std::size_t>(stride_ / 8)),
+        fours_(2 * eights_.size()) {}
 
-  // Takes the row, if that is cheaper than SYRK; x has dim values and zeros up to a multiple of 4.
-  MAXMARGIN_INLINE bool take(const double* x, double weight) {
-    constexpr double kQuadCost = 6.0;  // of one product with a quad, against one inside SYRK
-    const Row row{weight, heads_.size(), columns_.size()};
-    for (int head = 0; head < dim_; head += 4) {
-      if (x[head] == 0.0 && x[head + 1] == 0.0 && x[head + 2] == 0.0 && x[head + 3] == 0.0)
-        continue;
-      heads_.push_back(head);
-      quads_.insert(quads_.end(), x + head, x + head + 4);
-      for (int k = head; k < std::min(head + 4, dim_); ++k) {
-        if (x[k] == 0.0) continue;
-        columns_.push_back(k);
-        reaches_.push_back(heads_.size() - row.quads);
-        values_.push_back(x[k]);
-      }
-    }
-    const double quads = static_cast<double>(heads_.size() - row.quads);
-    const double values = static_cast<double>(columns_.size() - row.columns);
-    if (kQuadCost * quads * values >= static_cast<double>(dim_) * dim_) {
-      heads_.resize(row.quads);
-      quads_.resize(4 * row.quads);
-      columns_.resize(row.columns);
-      reaches_.resize(row.columns);
-      values_.resize(row.columns);
+  // Takes the row scale * (x, last), unless most of it is not 0: SYRK is the better place then.
+  template <class T>
+  MAXMARGIN_INLINE bool take(const T* x, int count, double scale, double last) {
+    if (packed_.empty()) packed_.resize(eights_.size() * kRows * 8);
+    const std::uint64_t bit = std::uint64_t(1) << filled_;
+    const int whole = count / 8;
+    int found = 0;
+    for (int k = 0; k < whole; ++k) found += pack(k, x + 8 * k, scale, bit);
+    double rest[8] = {};
+    for (int j = 8 * whole; j < count; ++j) rest[j - 8 * whole] = static_cast<double>(x[j]);
+    rest[count - 8 * whole] = last;
+    found += pack(whole, rest, scale, bit);
+    if (stride_ > 256 && 10 * found > 7 * (whole + 1)) {
+      for (auto& mask : eights_) mask &= ~bit;
+      for (auto& mask : fours_) mask &= ~bit;
       return false;
     }
-    rows_.push_back(row);
-    if (rows_.size() == kRows) flush();
+    if (++filled_ == kRows) flush();
     return true;
   }
 
   MAXMARGIN_INLINE void flush() {
-    std::vector<std::size_t> cursor(rows_.size());
-    for (std::size_t r = 0; r < rows_.size(); ++r) cursor[r] = rows_[r].columns;
-    for (int from = 0; from < dim_; from += block_) {
-      for (std::size_t r = 0; r < rows_.size(); ++r) {
-        const std::size_t end = r + 1 < rows_.size() ? rows_[r + 1].columns : columns_.size();
-        for (; cursor[r] < end && columns_[cursor[r]] < from + block_; ++cursor[r])
-          add_column(rows_[r], cursor[r]);
-      }
+    const Size n_fours = static_cast<Size>(fours_.size());
+    for (Size J = 0; J < n_fours; ++J) {
+      if (fours_[J] == 0) continue;
+      for (Size I = 0; I <= J / 2; ++I)
+        if (const std::uint64_t rows = eights_[I] & fours_[J]) add_tile(I, J, rows);
     }
-    rows_.clear();
-    heads_.clear();
-    quads_.clear();
-    columns_.clear();
-    reaches_.clear();
-    values_.clear();
+    std::fill(eights_.begin(), eights_.end(), 0);
+    std::fill(fours_.begin(), fours_.end(), 0);
+    filled_ = 0;
   }
 
  private:
-  struct Row {
-    double weight;
-    std::size_t quads, columns;  // where its own begin
-  };
+  typedef double Four __attribute__((vector_size(32)));
 
-  // The quad on the diagonal reaches below it, where nobody reads.
-  MAXMARGIN_INLINE void add_column(const Row& row, std::size_t place) {
-    double* __restrict out = gram_ + static_cast<Size>(columns_[place]) * stride_;
-    const int* __restrict head = heads_.data() + row.quads;
-    const double* __restrict quad = quads_.data() + 4 * row.quads;
-    const double scale = row.weight * values_[place];
-    for (std::size_t q = 0; q < reaches_[place]; ++q) {
-      double* __restrict at = out + head[q];
-      const double* __restrict x = quad + 4 * q;
-      const double a = at[0] + scale * x[0], b = at[1] + scale * x[1];
-      const double c = at[2] + scale * x[2], d = at[3] + scale * x[3];
-      at[0] = a;  // all read before any is written: one vector
-      at[1] = b;
-      at[2] = c;
-      at[3] = d;
+  // Eight values of the row that `bit` stands for, if they are not all 0; whether.
+  template <class T>
+  MAXMARGIN_INLINE bool pack(int k, const T* x, double scale, std::uint64_t bit) {
+    T low = 0, high = 0;
+    for (int j = 0; j < 4; ++j) {
+      low += std::fabs(x[j]);
+      high += std::fabs(x[j + 4]);
+    }
+    if (low + high == T(0)) return false;
+    double* out = packed_.data() + 8 * (static_cast<Size>(k) * kRows + filled_);
+    for (int j = 0; j < 8; ++j) out[j] = scale * static_cast<double>(x[j]);
+    eights_[k] |= bit;
+    fours_[2 * k] |= low > T(0) ? bit : 0;
+    fours_[2 * k + 1] |= high > T(0) ? bit : 0;
+    return true;
+  }
+
+  // Rows 8I, ..., 8I + 7 and columns 4J, ..., 4J + 3. What lies below the diagonal nobody reads.
+  MAXMARGIN_INLINE void add_tile(Size I, Size J, std::uint64_t rows) {
+    const double* left = packed_.data() + 8 * kRows * I;
+    const double* right = packed_.data() + 8 * kRows * (J / 2) + 4 * (J % 2);
+    Four upper[4] = {}, lower[4] = {};
+    for (; rows != 0; rows &= rows - 1) {
+      const int r = 8 * __builtin_ctzll(rows);
+      const Four a = load(left + r), b = load(left + r + 4);
+      for (int j = 0; j < 4; ++j) {
+        upper[j] += a * right[r + j];
+        lower[j] += b * right[r + j];
+      }
+    }
+    for (int j = 0; j < 4; ++j) {
+      double* out = gram_ + (4 * J + j) * stride_ + 8 * I;
+      add(out, upper[j]);
+      add(out + 4, lower[j]);
     }
   }
 
-  static constexpr std::size_t kRows = 64;
-  static constexpr int kCacheBytes = 1 << 17;
-  int dim_, stride_;
+  MAXMARGIN_INLINE static Four load(const double* from) {
+    Four values;
+    std::memcpy(&values, from, sizeof values);
+    return values;
+  }
+
+  MAXMARGIN_INLINE void add(double* out, Four sum) const {
+    const Four total = load(out) + sign_ * sum;
+    std::memcpy(out, &total, sizeof total);
+  }
+
+  static constexpr Size kRows = 64;
   double* gram_;
-  int block_;
-  std::vector<Row> rows_;
-  std::vector<int> heads_;            // first columns of the quads, row after row
-  std::vector<double> quads_;         // four values for each
-  std::vector<int> columns_;          // of the values that are not 0
-  std::vector<std::size_t> reaches_;  // the row's quads up to the diagonal of that column
-  std::vector<double> values_;
+  Size stride_;
+  double sign_;
+  int filled_ = 0;
+  std::vector<double> packed_;                 // 8 columns of each row, then the next 8
+  std::vector<std::uint64_t> eights_, fours_;  // the rows that are not 0 in so many columns
 };
 
 // Adds weight * x x' to the upper triangle of `gram` (Fortran order, the bias last), or takes it
@@ -158,8 +166,8 @@ class GramSum {
         stride_(gram.stride()),
         columns_(std::clamp(kBlock / dim_, 256, 1024)),
         column_(dim_ + 1),
-        value_(dim_ + 4),
-        quads_(gram) {}
+        value_(dim_ + 1),
+        tiles_(gram, sign) {}
 
   MAXMARGIN_INLINE void add(Size i, double weight) {
     if constexpr (Rows::kSparse) {
@@ -169,10 +177,8 @@ class GramSum {
         scatter(count, sign_ * weight);
         return;
       }
-    } else if (dim_ > kWide) {  // a narrow row is not worth the search for zeros
-      std::copy_n(rows_.row(i), dim_ - 1, value_.begin());
-      value_[dim_ - 1] = bias_.feature;
-      if (quads_.take(value_.data(), sign_ * weight)) return;
+    } else if (tiles_.take(rows_.row(i), dim_ - 1, std::sqrt(weight), bias_.feature)) {
+      return;
     }
     enqueue(i, std::sqrt(weight));
   }
@@ -187,7 +193,7 @@ class GramSum {
   // All that still waits.
   MAXMARGIN_INLINE void finish() {
     flush();
-    quads_.flush();
+    tiles_.flush();
   }
 
  private:
@@ -224,7 +230,6 @@ class GramSum {
     if (++filled_ == columns_) flush();
   }
 
-  static constexpr int kWide = 256;
   static constexpr int kBlock = 32768;  // values: half an L2 cache, where 256 columns fit in it
   const Rows& rows_;
   Bias bias_;
@@ -234,10 +239,10 @@ class GramSum {
   int dim_, stride_;
   int columns_;
   int filled_ = 0;
-  std::vector<int> column_;    // of one row, while it is scattered
-  std::vector<double> value_;  // with zeros behind it
+  std::vector<int> column_;  // of one row, while it is scattered
+  std::vector<double> value_;
   std::vector<double> block_;
-  QuadBatch quads_;
+  TileBatch tiles_;
 };
 
 }  // namespace maxmargin

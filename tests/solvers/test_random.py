@@ -33,7 +33,7 @@ def test_draws_cover_their_range_evenly():
 
 @pytest.mark.parametrize("count", [4096, 5000, 20_000])
 def test_many_rows_come_in_streams(count):
-    """Each of the first rows once, no two orders alike, and neighbours never far from each other."""
+    """Each of the first rows once, no two orders alike, and neighbours not far from each other."""
     core, n = _core.Random(3), 20_000
     rows = np.random.default_rng(0).permutation(n).astype(np.int32)
     orders = []
