@@ -47,7 +47,8 @@ def class_labels(y: NDArray[Any]) -> NDArray[Any]:
     if y.dtype == object:
         check_classification_targets(y)  # what cannot be sorted
     classes = np.unique(y)
-    if y.dtype.kind not in "biu" or 2 * len(classes) > len(y):
+    whole = y.dtype.kind in "biu" or (y.dtype.kind == "f" and bool((classes % 1.0 == 0.0).all()))
+    if not whole or 2 * len(classes) > len(y):
         check_classification_targets(classes if len(classes) <= 20 else y)
     return classes
 
