@@ -340,6 +340,9 @@ void bind_kernel(nb::module_& m) {
             self.smo->go_on(beta.data(), residual.data(), dual);
           },
           "beta"_a, "residual"_a, "dual"_a, "Start or go on from there.")
+      .def(
+          "forget_rows", [](BoundSmo& self) { self.smo->forget_rows(); },
+          "Give the memory of the kernel rows back; those needed are computed again.")
       .def_prop_ro("beta", [](const BoundSmo& self) { return copied(self.smo->beta); })
       .def_prop_ro("residual", [](const BoundSmo& self) { return copied(self.smo->residual); })
       .def_prop_ro("dual", [](const BoundSmo& self) { return self.smo->dual; })

@@ -80,6 +80,16 @@ class RowCache {
     fetch(index, count, never);
   }
 
+  // Gives all memory back.
+  void clear() {
+    blocks_.clear();
+    reserve_.reset();
+    owner_.clear();
+    used_.clear();
+    std::fill(slot_.begin(), slot_.end(), -1);
+    filled_ = 0;
+  }
+
   // Values among the samples of a set, whose rows must be held but for the first `kept`: these are
   // the last of the `before` samples whose values among each other are in `old`. K is symmetric.
   void among(const std::vector<std::int32_t>& set, Size kept, const std::vector<float>& old,

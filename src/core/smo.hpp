@@ -91,6 +91,7 @@ class Smo {
         least_down_(threshold.size(), 0.0) {}
 
   const RowCache& cache() const { return cache_; }
+  void forget_rows() { cache_.clear(); }
 
   // Starts at the given point, of the given objective.
   void go_on(const double* point, const double* known, double value) {

@@ -44,6 +44,12 @@ def objective(
     return Objective(Problem(storage(X), y, cost), loss, Intercept.FREE, kernel=kernel)
 
 
+def part_of(problem):
+    form, samples = DualForm.of(problem), KernelSamples(problem.kernel, problem.problem.X)
+    engine = partial(SMO()._engine, form, samples)
+    return screening.Screening(form, samples, engine, Monitor(problem, Stopping(1e-3)))
+
+
 def solve(problem, stopping=None, **settings):
     monitor = Monitor(problem, stopping or Stopping(1e-6))
     return SMO(small=0, **settings).solve(problem, monitor, Start())
@@ -73,11 +79,7 @@ def test_few_support_vectors_need_few_whole_rows(from_few, monkeypatch):
 
 
 def test_many_support_vectors_are_left_to_whole_rows(from_few):
-    problem = objective(noise=0.5)
-    form, samples = DualForm.of(problem), KernelSamples(problem.kernel, problem.problem.X)
-    monitor = Monitor(problem, Stopping(1e-3))
-    engine = partial(SMO()._engine, form, samples)
-    assert not screening.Screening(form, samples, engine, monitor).run()
+    assert not part_of(objective(noise=0.5)).run()
 
 
 @pytest.mark.parametrize(
@@ -111,14 +113,8 @@ def test_what_was_found_before_a_stop_is_kept(from_few, monkeypatch):
 
 
 def test_a_callers_function_is_not_screened(from_few):
-    problem = objective(kernel=User(lambda A, B: A @ B.T))
-    assert not screening.Screening.applies(
-        DualForm.of(problem), KernelSamples(problem.kernel, problem.problem.X)
-    )
-    linear = objective(kernel=Linear())
-    assert screening.Screening.applies(
-        DualForm.of(linear), KernelSamples(linear.kernel, linear.problem.X)
-    )
+    assert not part_of(objective(kernel=User(lambda A, B: A @ B.T))).applies()
+    assert part_of(objective(kernel=Linear())).applies()
 
 
 @pytest.mark.parametrize("kernel", [Linear(), Gaussian(1.0)], ids=["linear", "gaussian"])
@@ -141,3 +137,74 @@ def test_parts_without_weight_are_passed_over(from_few):
     solution = solve(posed)
     assert solution.status is Status.OPTIMAL
     assert not solution.beta[cost == 0.0].any()
+
+
+def shrunk(problem, monkeypatch, stopping=None):
+    """Solve it with a cache that does not hold all rows; return the solution and the parts."""
+    parts, whole_round = [], screening.Screening._round
+
+    def watched(self, part, far=1.0):
+        others = whole_round(self, part, far)
+        if far > 1.0:
+            parts.append(len(self.beta) - len(others) if others is not None else None)
+        return others
+
+    monkeypatch.setattr(screening.Screening, "_round", watched)
+    return solve(problem, stopping or Stopping(1e-4), working_set=32, cache_size=0.2), parts
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("loss", [HINGE, TUBE], ids=["hinge", "tube"])
+@pytest.mark.parametrize("intercept", [Intercept.FREE, Intercept.NONE], ids=["free", "none"])
+def test_samples_that_no_longer_matter_are_left_out(
+    from_few, monkeypatch, loss, storage, intercept
+):
+    problem = objective(loss, noise=0.3, storage=storage)
+    problem = Objective(problem.problem, loss, intercept, kernel=problem.kernel)
+    monkeypatch.setattr(screening, "_SHARE", 0.8)
+    shorter, parts = shrunk(problem, monkeypatch)
+    assert parts
+    assert max(parts) < 0.8 * 1200
+    monkeypatch.setattr(screening, "_MANY", 10**9)
+    plain = solve(problem, Stopping(1e-4), working_set=32, cache_size=0.2)
+    assert shorter.status is plain.status is Status.OPTIMAL
+    assert shorter.certificate.dual == pytest.approx(plain.certificate.dual, rel=2e-4)
+    assert shorter.notes["rows"] < plain.notes["rows"]
+    assert not shorter.beta[problem.problem.cost == 0.0].any()
+
+
+def test_nothing_is_left_out_where_all_rows_are_kept(from_few, monkeypatch):
+    monkeypatch.delattr(screening.Screening, "shrinks")
+    assert solve(objective(noise=0.3)).status is Status.OPTIMAL
+
+
+def test_nothing_is_left_out_where_most_samples_matter(from_few, monkeypatch):
+    monkeypatch.setattr(screening, "_SHARE", 0.0)
+    solution, parts = shrunk(objective(noise=0.3), monkeypatch)
+    assert solution.status is Status.OPTIMAL
+    assert not parts
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_a_stop_while_samples_are_left_out_keeps_what_was_found(from_few, monkeypatch, rounds):
+    problem, interrupt = objective(noise=0.3), Interrupt()
+    tell, calls = screening.Screening._tell, []
+
+    def tell_and_stop(self, some, change):
+        calls.append(self.before)
+        interrupt.requested = sum(before > 0 for before in calls) >= rounds
+        return tell(self, some, change)
+
+    monkeypatch.setattr(screening.Screening, "_tell", tell_and_stop)
+    monitor = Monitor(problem, Stopping(1e-9), interrupt)
+    solution = SMO(small=0, working_set=32, cache_size=0.2).solve(problem, monitor, Start())
+    assert solution.status is Status.INTERRUPTED
+    assert solution.certificate.gap >= 0.0
+    assert solution.certificate.relative_gap < 0.02
+
+
+def test_the_iterations_of_all_parts_count(from_few, monkeypatch):
+    solution, parts = shrunk(objective(noise=0.3), monkeypatch, Stopping(1e-9, max_iter=200))
+    assert parts
+    assert solution.status is Status.STOPPED_BY_ITERATIONS
+    assert solution.n_iter == 200

@@ -1,4 +1,4 @@
-"""A start for SMO where few samples matter: solve for some, look at all, solve for those that do.
+"""Parts of SMO's problem, at the start and at the end: solve for some samples, then look at all.
 
 Kernel rows among a part of the samples are short, and what the others see of the solution is summed
 tile by tile, without a row being kept.
@@ -31,6 +31,13 @@ _ROUGHLY = 0.05
 #: Rounds on all samples; what is left then is little.
 _ROUNDS = 4
 
+#: Relative gap at which it shows which samples will matter, how far from it (by what the others
+#: lack) the rest must be, and the largest share of all for which leaving them out is worth it.
+NEAR, _FAR, _SHARE = 0.02, 3.0, 0.5
+
+#: Of the relative gap asked for: the others add a little to that of a part.
+_AMPLE = 0.8
+
 
 class Screening:
     """A dual point β that grows from part to part, with z = Kβ where it was looked at."""
@@ -44,12 +51,14 @@ class Screening:
     ) -> None:
         n = len(form.target)
         self.form, self.samples, self.engine, self.monitor = form, samples, engine, monitor
-        self.beta, self.z, self.threshold, self.n_iter = np.zeros(n), np.zeros(n), 0.0, 0
+        self.beta, self.z, self.threshold = np.zeros(n), np.zeros(n), 0.0
+        self.n_iter = self.steps = 0  # outer steps on parts, and the pairs in them
+        self.before = 0  # outer steps on all samples
 
-    @staticmethod
-    def applies(form: DualForm, samples: KernelSamples) -> bool:
+    def applies(self) -> bool:
         """Whether the problem is of the kind and of the size."""
-        plain = samples.formula is not None and not form.doubled and not form.begin.any()
+        form = self.form
+        plain = self.samples.formula is not None and not form.doubled and not form.begin.any()
         return plain and len(form.target) >= _MANY
 
     def run(self) -> bool:
@@ -73,12 +82,38 @@ class Screening:
                 return False
             seen, size = size, n if size == n // _GROWTH else n // _GROWTH
 
-    def _round(self, part: Index) -> Index | None:
-        """Solve for those of the part that matter; tell the others, and return them."""
+    def shrinks(self, smo: _core.Smo) -> bool:
+        """Take the point of an engine of all samples, if few of them matter from now on."""
+        self.beta, self.z = smo.beta, self.form.target - smo.residual
+        self.threshold, self.before = float(smo.thresholds[0]), smo.outer_steps
+        active, others = self._split(np.arange(len(self.beta)), _FAR)
+        return len(active) <= _SHARE * (len(active) + len(others))
+
+    def finish(self) -> bool:
+        """Solve for those that matter until all are seen to be served; False if it is to stop."""
+        for _ in range(_ROUNDS):
+            if self._round(np.arange(len(self.beta)), _FAR) is None:
+                return False
+            if self._gap() <= self.monitor.tol * abs(self.form.state(self.beta, self.z)[1]):
+                break
+        return True
+
+    def values(self) -> Array:
+        """Kβ anew, whatever the clock says."""
+        values = self.samples.sums(np.arange(len(self.beta)), self.beta, lambda: False)
+        assert values is not None
+        return values
+
+    def _split(self, part: Index, far: float) -> tuple[Index, Index]:
+        """Return those that gain, or are not `far` from it by what others lack, and the rest."""
         gain = self._gain(part)
         missing = gain[gain > 0.0]
         reach = np.sqrt((missing**2).sum() / max(1, len(missing))) if self.beta.any() else np.inf
-        active, others = part[gain > -reach], part[gain <= -reach]
+        return part[gain > -far * reach], part[gain <= -far * reach]
+
+    def _round(self, part: Index, far: float = 1.0) -> Index | None:
+        """Solve for those of the part that matter; tell the others, and return them."""
+        active, others = self._split(part, far)
         if len(active) == 0:  # no sample gains, or none has a cost
             return others
         smo, form, before = self.engine(active), self.form, self.beta.copy()
@@ -86,12 +121,13 @@ class Screening:
         smo.go_on(before[active], residual[active], value)
         whole = len(part) == len(before)
         smo.run(
-            0.5 * self.monitor.tol if whole else _ROUGHLY,
+            _AMPLE * self.monitor.tol if whole else _ROUGHLY,
             form.negligible,
-            self.monitor.iterations_left(self.n_iter, 1000),
+            self.monitor.iterations_left(self.before + self.n_iter, 1000),
             self.monitor.stopped,
         )
         self.n_iter += smo.outer_steps
+        self.steps += smo.steps
         self.beta[active], self.threshold = smo.beta, float(smo.thresholds[0])
         self.z[active] = form.target[active] - smo.residual
         return others if self._tell(others, self.beta - before) else None
@@ -102,6 +138,14 @@ class Screening:
         if values is not None:
             self.z[some] += values
         return values is not None and not self.monitor.stopped()
+
+    def _gap(self) -> float:
+        """Return the gap: what all could still gain at the present residuals."""
+        form, beta = self.form, self.beta
+        pull = form.target - self.z - self.threshold
+        above, below = np.maximum(pull - form.epsilon, 0.0), np.minimum(pull + form.epsilon, 0.0)
+        most = form.upper * above + form.lower * below
+        return float((most - pull * beta + form.epsilon * np.abs(beta)).sum())
 
     def _gain(self, some: Index) -> Array:
         """Return what β of each sample gains per unit by its better move; below 0 if none gains."""

@@ -18,7 +18,7 @@ from maxmargin.solvers.base import Monitor, Start, require_intercept
 from maxmargin.solvers.dual_form import DualForm, moved
 from maxmargin.solvers.kernel_samples import KernelSamples, affords_float64
 from maxmargin.solvers.memory import free_memory
-from maxmargin.solvers.screening import Screening
+from maxmargin.solvers.screening import NEAR, Screening
 from maxmargin.solvers.smo_whole import solve_whole
 from maxmargin.validation import Array, check_count, check_positive
 
@@ -100,13 +100,15 @@ class SMO:
         X, kernel = objective.problem.X, objective.kernel
         samples = start.samples or KernelSamples(kernel, X, self.n_threads)
         smo = self._engine(form, samples)
-        begin, z, screened = self._begin(objective, form, samples, start, monitor)
+        part = Screening(form, samples, partial(self._engine, form, samples), monitor)
+        begin, z = self._begin(objective, part, start)
         if z is not None:
             smo.go_on(begin, *form.state(begin, z))
         steps, tol = 0, monitor.tol  # a start is looked at before the first step
         most = _STEPS_IF_HARD if objective.hard else _STEPS_PER_LOOK
-        if start.beta is None and not (screened and begin.any()):
-            steps = monitor.iterations_left(screened, most)
+        at_start = start.beta is None and not (part.n_iter and begin.any())
+        if at_start and not self._shrunk(smo, part):
+            steps = monitor.iterations_left(part.n_iter + smo.outer_steps, most)
         least, failures, precise = math.inf, 0, False
         while True:
             before = smo.outer_steps
@@ -121,7 +123,7 @@ class SMO:
             if z is None:
                 z = (form.target - smo.residual)[:n]
                 error = _error(objective, beta, z)
-            status = monitor.judge_expansion(beta, z, screened + smo.outer_steps, error)
+            status = monitor.judge_expansion(beta, z, part.n_iter + smo.outer_steps, error)
             if status is not Status.RUNNING:
                 break
             if satisfied:
@@ -137,32 +139,46 @@ class SMO:
                 variables = moved(objective, form, variables, z)
                 z = z + objective.kernel_values(form.fold(variables) - beta)
             smo.go_on(variables, *form.state(variables, z))
-            steps = monitor.iterations_left(screened + smo.outer_steps, most)
+            steps = monitor.iterations_left(part.n_iter + smo.outer_steps, most)
         return monitor.finish(
-            self.name, status, violation=smo.violation, steps=smo.steps, rows=smo.rows_computed
+            self.name,
+            status,
+            violation=smo.violation,
+            steps=part.steps + smo.steps,
+            rows=smo.rows_computed,
         )
 
     def _begin(
-        self,
-        objective: Objective,
-        form: DualForm,
-        samples: KernelSamples,
-        start: Start,
-        monitor: Monitor,
-    ) -> tuple[Array, Array | None, int]:
-        """Return where to start, Kβ there if there was time for it, and the steps that it took."""
-        made = 0
-        if start.beta is None and Screening.applies(form, samples):
-            screening = Screening(form, samples, partial(self._engine, form, samples), monitor)
-            if screening.run():
-                return screening.beta, screening.z, screening.n_iter
-            if monitor.stopped():  # what was found so far is the answer
-                everyone = np.arange(len(screening.beta))
-                z = samples.sums(everyone, screening.beta, lambda: False)
-                return screening.beta, z, screening.n_iter
-            made = screening.n_iter
-        begin = form.begin if start.beta is None else form.unfold(objective, start.beta)
-        return begin, _values(objective, samples, form.fold(begin), monitor), made
+        self, objective: Objective, part: Screening, start: Start
+    ) -> tuple[Array, Array | None]:
+        """Return where to start, and Kβ there if there was time for it."""
+        if start.beta is None and part.applies():
+            if part.run():
+                return part.beta, part.z
+            if part.monitor.stopped():  # what was found so far is the answer
+                return part.beta, part.values()
+        begin = part.form.begin if start.beta is None else part.form.unfold(objective, start.beta)
+        beta = part.form.fold(begin)
+        return begin, _values(objective, part.samples, beta, part.monitor)
+
+    def _shrunk(self, smo: _core.Smo, part: Screening) -> bool:
+        """Come near the optimum; then, if most samples no longer matter, go on without them.
+
+        Only where not all rows can be kept: those of the samples that matter are short. True if it
+        was so; the engine is at what was found then.
+        """
+        form, monitor, n = part.form, part.monitor, len(part.form.target)
+        kept = row_capacity(n, cache_for(part.samples, self.cache_size), self.working_set)
+        if not part.applies() or kept == n or monitor.tol >= NEAR:
+            return False
+        left = monitor.iterations_left(part.n_iter, _STEPS_PER_LOOK)
+        smo.run(NEAR, form.negligible, left, monitor.stopped)
+        if monitor.stopped() or not part.shrinks(smo):
+            return False
+        smo.forget_rows()
+        z = part.z if part.finish() else part.values()
+        smo.go_on(part.beta, *form.state(part.beta, z))
+        return True
 
     def _engine(
         self,
