@@ -91,6 +91,20 @@ def test_primal_and_dual_are_the_textbook_values(loss, intercept, w, b, beta):
     )
 
 
+@ALL_LOSSES
+@pytest.mark.parametrize("n", [1, 3, 259, 1030])
+def test_rows_read_in_streams_are_all_judged(loss, n):
+    rng = np.random.default_rng(n)
+    X, y = rng.normal(size=(n, 20)), rng.choice([-1.0, 1.0], n)
+    objective = objective_of(loss, Intercept.NONE, X=X, y=y, weights=weights_for(n))
+    w, beta = rng.normal(size=20), rng.normal(size=n)
+    certificate, feasible = certify(objective, w, 0.0, beta), objective.feasible(beta)
+    assert certificate.primal == pytest.approx(textbook.primal(objective, w, 0.0), rel=1e-12)
+    assert certificate.dual == pytest.approx(textbook.dual(objective, feasible), rel=1e-10)
+    support = certificate.n_support_free + certificate.n_support_bounded
+    assert support == np.count_nonzero(feasible)
+
+
 @pytest.mark.parametrize("name", ["squared_hinge", "squared", "squared_epsilon_insensitive"])
 @pytest.mark.parametrize("intercept", [Intercept.NONE, Intercept.PENALIZED], ids=lambda i: i.value)
 @settings(max_examples=30)

@@ -133,19 +133,19 @@ template <class Formula, class Rows>
 MAXMARGIN_CLONES Tally certify_by(const Judged& judged, const Rows& rows, const double* w, double b,
                                   const double* z, const double* beta, double* answer, Size begin,
                                   Size end, double* dual_w) {
-  const Size chunk = rows.chunk();
   double f[kMaxChunk];
   RowSum sum(rows, dual_w);
   Tally total;
-  for (Size from = begin; from < end; from += chunk) {
-    const Size count = std::min(chunk, end - from);
-    for (Size k = 0; k < count; ++k) f[k] = (z ? z[from + k] : rows.dot(from + k, w)) + b;
-    if (answer) Formula{judged}.answer(f, from, count, answer + from);
+  const auto predict = [&](Size k, Size place)
+                           MAXMARGIN_INLINED { f[place] = (z ? z[k] : rows.dot(k, w)) + b; };
+  const auto judge = [&](Size from, Size count, Size place) MAXMARGIN_INLINED {
+    if (answer) Formula{judged}.answer(f + place, from, count, answer + from);
     for (Size i = from; i < from + count; ++i) {
       if (beta[i] != 0.0) sum.add(i, beta[i]);
     }
-    Formula{judged}.tally(f, beta + from, from, count, total);
-  }
+    Formula{judged}.tally(f + place, beta + from, from, count, total);
+  };
+  in_streams(rows, begin, end, predict, judge);
   sum.finish();
   return total;
 }

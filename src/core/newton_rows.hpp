@@ -50,23 +50,22 @@ template <class Rows>
 MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, Subset subset, const Proximal prox,
                                         Bias bias, Move move, const double* direction,
                                         RowState& state, double* combination) {
-  const Size chunk = rows.chunk();
   double next[kMaxChunk], weight[kMaxChunk];
   RowSum sum(rows, combination);
   NewtonSums sums;
-  for (Size from = 0; from < subset.count; from += chunk) {
-    const Size count = std::min(chunk, subset.count - from);
-    double* __restrict z = state.z.data() + from, * __restrict dz = state.dz.data() + from;
-    if (move == Move::kTo) {
-      const double offset = bias.feature * direction[rows.n_features] + bias.anchor;
-      for (Size j = 0; j < count; ++j) z[j] = rows.dot(subset[from + j], direction) + offset;
-    } else if (move == Move::kBy) {
-      const double offset = bias.feature * direction[rows.n_features];
-      for (Size j = 0; j < count; ++j) {
-        dz[j] = rows.dot(subset[from + j], direction) + offset;
-        z[j] += dz[j];
-      }
-    }
+  double *all_z = state.z.data(), *all_dz = state.dz.data();
+  const double offset = move == Move::kStay ? 0.0
+                                            : bias.feature * direction[rows.n_features] +
+                                                  (move == Move::kTo ? bias.anchor : 0.0);
+  const auto predict = [&](Size k, Size) MAXMARGIN_INLINED {
+    if (move == Move::kStay) return;
+    const double along = rows.dot(subset[k], direction) + offset;
+    if (move == Move::kBy) all_dz[k] = along;
+    all_z[k] = move == Move::kBy ? all_z[k] + along : along;
+  };
+  const Size ahead = std::min(rows.chunk(), kMaxChunk / rows.streams());
+  const auto follow = [&](Size from, Size count, Size) MAXMARGIN_INLINED {
+    const double* __restrict z = all_z + from;
     double losses = 0.0, gaps = 0.0;
 #pragma omp simd reduction(+ : losses, gaps)
     for (Size j = 0; j < count; ++j) {
@@ -83,7 +82,7 @@ MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, Subset subset, const P
     sums.fenchel_young += gaps;
     for (Size j = 0; j < count; ++j) {
       const Size k = from + j;
-      if (subset.rows && k + chunk < subset.count) rows.prefetch(subset[k + chunk]);
+      if (subset.rows && k + ahead < subset.count) rows.prefetch(subset[k + ahead]);
       const double change = next[j] - state.beta[k];
       if (change != 0.0) {
         state.beta[k] = next[j];
@@ -95,7 +94,8 @@ MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, Subset subset, const P
       sums.n_sloped += sloped;
       sums.n_leaving += held && !sloped;
     }
-  }
+  };
+  in_streams(rows, 0, subset.count, predict, follow);
   sum.finish();
   return sums;
 }
@@ -105,7 +105,10 @@ template <class Rows>
 MAXMARGIN_CLONES void newton_predict(const Rows& rows, Subset subset, Bias bias, const double* w,
                                      Size begin, Size end, double* out) {
   const double offset = bias.feature * w[rows.n_features];
-  for (Size k = begin; k < end; ++k) out[k] = rows.dot(subset[k], w) + offset;
+  in_streams(
+      rows, begin, end,
+      [&](Size k, Size) MAXMARGIN_INLINED { out[k] = rows.dot(subset[k], w) + offset; },
+      [](Size, Size, Size) MAXMARGIN_INLINED {});
 }
 
 // gram = sum over the sloped rows of cost_k x_k x_k', by the rows that entered or left since. All

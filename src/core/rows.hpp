@@ -5,6 +5,7 @@
 // type; several independent sums hide the latency of the additions.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <variant>
 
@@ -116,9 +117,14 @@ struct DenseRows {
   // Rows that stay in the first cache until they are read again.
   Size chunk() const {
     constexpr Size kBytes = 3 << 13;
-    const Size bytes = static_cast<Size>(sizeof(T)) * (n_features < 1 ? 1 : n_features);
-    return kBytes / bytes < 8 ? 8 : kBytes / bytes < kMaxChunk ? kBytes / bytes : kMaxChunk;
+    return kBytes / bytes() < 8 ? 8 : kBytes / bytes() < kMaxChunk ? kBytes / bytes() : kMaxChunk;
   }
+
+  // Short rows come faster from several places at a time: 54 values in two thirds of the time.
+  Size streams() const { return bytes() >= 128 && bytes() <= 1024 ? 4 : 1; }
+
+ private:
+  Size bytes() const { return static_cast<Size>(sizeof(T)) * (n_features < 1 ? 1 : n_features); }
 };
 
 template <class T, class Index>
@@ -186,7 +192,24 @@ struct CsrRows {
   Size work(Size begin, Size end) const { return offsets[end] - offsets[begin]; }
 
   Size chunk() const { return kMaxChunk; }
+  Size streams() const { return 1; }
 };
+
+// Goes through the rows begin <= k < end in the streams that suit the storage, a chunk of each at a
+// time: read(k, place) for a row of each stream in turn, then use(k, count, place) for the chunk of
+// each, whose rows k, ..., k + count - 1 have the places from that one on, below kMaxChunk.
+template <class Rows, class Read, class Use>
+MAXMARGIN_INLINE void in_streams(const Rows& rows, Size begin, Size end, Read read, Use use) {
+  const Size streams = rows.streams(), chunk = std::min(rows.chunk(), kMaxChunk / streams);
+  const Size part = (end - begin + streams - 1) / streams;
+  for (Size from = begin; from < begin + part; from += chunk) {
+    const Size count = chunk < begin + part - from ? chunk : begin + part - from;
+    for (Size j = 0; j < count; ++j)
+      for (Size k = from + j, place = j; k < end; k += part, place += chunk) read(k, place);
+    for (Size k = from, place = 0; k < end; k += part, place += chunk)
+      use(k, count < end - k ? count : end - k, place);
+  }
+}
 
 // w += sum of scale_i x_i. Dense rows wait until they are four.
 template <class Rows>

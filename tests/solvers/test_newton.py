@@ -55,6 +55,16 @@ def make(loss, X=None):
     return objective, Core(objective, centre, X), twin
 
 
+def sized(loss, n, d):
+    """The same for so many rows, which are read in one stream or in several."""
+    rng = np.random.default_rng(n)
+    X, y = rng.normal(size=(n, d)), rng.choice([-1.0, 1.0], n)
+    objective = objective_of(loss, C=0.8, X=X, y=y, weights=weights_for(n))
+    centre = 0.5 * objective.problem.cost * y
+    twin = Proximal(objective, FEATURE, ANCHOR, centre, SOFTNESS)
+    return objective, Core(objective, centre), twin
+
+
 def some_weights(d=4, seed=0):
     return np.random.default_rng(seed).normal(size=d + 1)
 
@@ -109,15 +119,19 @@ def test_the_state_belongs_to_the_point(loss):
 
 
 @REGULARIZED_LOSSES
-def test_the_level_sums_losses_and_gaps(loss):
-    objective, core, twin = make(loss)
-    w = some_weights()
+@pytest.mark.parametrize("shape", [(60, 4), (1, 20), (3, 20), (259, 20), (1030, 33)], ids=str)
+def test_the_level_sums_losses_and_gaps(loss, shape):
+    objective, core, twin = sized(loss, *shape)
+    w = some_weights(shape[1])
     core.go_to(w)
+    np.testing.assert_allclose(core.level.z, twin.z(w), rtol=1e-10, atol=1e-11)
+    combination = core.level.beta @ twin.X
+    np.testing.assert_allclose(core.level.combination, combination, rtol=1e-8, atol=1e-9)
     y, cost, z = objective.problem.y, objective.problem.cost, twin.z(w)
     losses = loss.value(y, cost, z)
     assert core.level.primal == pytest.approx(0.5 * w @ w + losses.sum(), rel=1e-12)
     gap = (losses + z * core.level.beta - loss.conjugate(y, cost, core.level.beta)).sum()
-    assert core.level.softening == pytest.approx(gap, rel=1e-10, abs=1e-12)
+    assert core.level.softening == pytest.approx(gap, rel=1e-10, abs=1e-12 * (1 + losses.sum()))
     gradient = twin.gradient(w)
     assert core.level.imbalance == pytest.approx(0.5 * gradient @ gradient, rel=1e-10)
 
@@ -326,10 +340,10 @@ def test_a_start_of_the_wrong_length_is_refused(name):
         core.level.start(given["w"], 1.0, given["centre"], go_on)
 
 
-@pytest.mark.parametrize("d", [300, 301, 302, 303])
+@pytest.mark.parametrize("d", [30, 47, 255, 300, 301, 302, 303])
 @pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])
-def test_gram_of_wide_dense_rows_equals_numpy(d, dtype):
-    """Rows that are mostly 0 are added by quads, the others by SYRK; taken away again, too."""
+def test_gram_of_dense_rows_equals_numpy(d, dtype):
+    """Rows are added by tiles, wide ones that are mostly not 0 by SYRK; taken away again, too."""
     rng = np.random.default_rng(d)
     filled = rng.random((150, d)) < np.linspace(0.0, 0.9, 150)[:, None]
     X = np.where(filled, rng.normal(size=(150, d)), 0.0).astype(dtype)
