@@ -168,6 +168,7 @@ NB_MODULE(_core, m) {
           [](Random& self, OutOrder order, Size count) {
             const Size n = static_cast<Size>(order.shape(0));
             require(count >= 0 && count <= n, "count out of bounds");
+            require(all_within(order.data(), n, n), "order out of bounds");
             shuffle_rows(self, order.data(), count, n);
           },
           "order"_a.noconvert(), "count"_a,

@@ -151,8 +151,8 @@ class TileBatch {
 };
 
 // Adds weight * x x' to the upper triangle of `gram` (Fortran order, the bias last), or takes it
-// away (sign -1). Rows with few values are scattered; the others wait in a block, scaled by the
-// root of their weight, for a SYRK.
+// away (sign -1). CSR rows with few values are scattered, dense rows go to the tiles; the others
+// wait in a block, scaled by the root of their weight, for a SYRK.
 template <class Rows>
 class GramSum {
  public:

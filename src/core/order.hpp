@@ -1,7 +1,7 @@
 // Random orders of the rows that still read the memory in streams.
 //
 // Rows drawn from all over a large matrix miss the cache of page addresses, and no prefetcher can
-// follow: half of an epoch of coordinate descent on text. So the rows are cut into runs of
+// follow: a quarter of an epoch of coordinate descent on text. So the rows are cut into runs of
 // neighbours, and some runs at a time, drawn at random, are gone through side by side, a row of
 // each in a turn. Between two neighbours come many strangers, so epochs do as well as with a full
 // shuffle, which runs read one after the other do not where neighbours have one label.
@@ -17,8 +17,8 @@ namespace maxmargin {
 
 // The rows order[0], ..., order[count - 1], of n, in a new order.
 inline void shuffle_rows(Random& random, std::int32_t* order, Size count, Size n) {
-  constexpr Size kRun = 64, kStreams = 32;
-  if (count < 2 * kRun * kStreams) {
+  constexpr Size kRun = 64, kStreams = 32, kSparse = 16;
+  if (count < 2 * kRun * kStreams || kSparse * count < n) {  // few, or far from each other
     random.shuffle(order, count);
     return;
   }

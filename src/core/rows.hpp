@@ -90,18 +90,6 @@ struct DenseRows {
     return total;
   }
 
-  // The columns and values of row i that are not 0, in order; returns how many.
-  MAXMARGIN_INLINE int gather(Size i, int* column, double* value) const {
-    const T* x = row(i);
-    int count = 0;
-    for (Size j = 0; j < n_features; ++j) {
-      column[count] = static_cast<int>(j);
-      value[count] = static_cast<double>(x[j]);
-      count += x[j] != T(0);
-    }
-    return count;
-  }
-
   MAXMARGIN_INLINE void prefetch(Size i) const {
     constexpr Size kLine = 64 / sizeof(T);
     constexpr Size kMaxLines = 16;  // the hardware prefetcher follows once a row is under way
@@ -114,7 +102,7 @@ struct DenseRows {
 
   Size work(Size begin, Size end) const { return (end - begin) * n_features; }
 
-  // Rows that stay in the first cache until they are read again.
+  // Rows that stay in the first cache until they are read again; of four streams, in the second.
   Size chunk() const {
     constexpr Size kBytes = 3 << 13;
     return kBytes / bytes() < 8 ? 8 : kBytes / bytes() < kMaxChunk ? kBytes / bytes() : kMaxChunk;
@@ -168,6 +156,7 @@ struct CsrRows {
     return total;
   }
 
+  // The columns and values of row i, in order; returns how many.
   MAXMARGIN_INLINE int gather(Size i, int* column, double* value) const {
     int count = 0;
     for (Size k = offsets[i]; k < offsets[i + 1]; ++k, ++count) {

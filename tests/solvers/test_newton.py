@@ -102,11 +102,12 @@ def test_steps_reach_the_minimum(loss):
 
 
 @REGULARIZED_LOSSES
-def test_the_state_belongs_to_the_point(loss):
+@pytest.mark.parametrize("shape", [(60, 4), (259, 20)], ids=str)
+def test_the_state_belongs_to_the_point(loss, shape):
     """Whatever moved it there: a start, a whole step at once or a line search."""
-    _, core, twin = make(loss)
+    _, core, twin = sized(loss, *shape)
     for seed in range(5):
-        core.go_to(10.0 * some_weights(seed=seed))
+        core.go_to(10.0 * some_weights(shape[1], seed=seed))
         for _ in range(4):
             w, level = core.level.w, core.level
             beta, sloped = twin.beta(twin.z(w))

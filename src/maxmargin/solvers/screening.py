@@ -35,6 +35,9 @@ _ROUNDS = 4
 #: lack) the rest must be, and the largest share of all for which leaving them out is worth it.
 NEAR, _FAR, _SHARE = 0.02, 3.0, 0.5
 
+#: Kernel values that are summed after a stop.
+_MOMENT = 2**27
+
 #: Of the relative gap asked for: the others add a little to that of a part.
 _AMPLE = 0.8
 
@@ -53,6 +56,7 @@ class Screening:
         self.form, self.samples, self.engine, self.monitor = form, samples, engine, monitor
         self.beta, self.z, self.threshold = np.zeros(n), np.zeros(n), 0.0
         self.n_iter = self.steps = 0  # outer steps on parts, and the pairs in them
+        self.rows = 0.0  # computed for parts, in rows of all samples
         self.before = 0  # outer steps on all samples
 
     def applies(self) -> bool:
@@ -83,24 +87,45 @@ class Screening:
             seen, size = size, n if size == n // _GROWTH else n // _GROWTH
 
     def shrinks(self, smo: _core.Smo) -> bool:
-        """Take the point of an engine of all samples, if few of them matter from now on."""
+        """Take the point of an engine of all samples, if near, and few matter from now on."""
         self.beta, self.z = smo.beta, self.form.target - smo.residual
         self.threshold, self.before = float(smo.thresholds[0]), smo.outer_steps
         active, others = self._split(np.arange(len(self.beta)), _FAR)
-        return len(active) <= _SHARE * (len(active) + len(others))
+        return self._proven(NEAR) and len(active) <= _SHARE * (len(active) + len(others))
 
-    def finish(self) -> bool:
-        """Solve for those that matter until all are seen to be served; False if it is to stop."""
+    def finish(self) -> None:
+        """Solve for those that matter until all are seen to be served, or it is to stop.
+
+        What a round found before a stop is kept if the others can be told of it in a moment.
+        """
+        everyone = np.arange(len(self.beta))
         for _ in range(_ROUNDS):
-            if self._round(np.arange(len(self.beta)), _FAR) is None:
-                return False
-            if self._gap() <= self.monitor.tol * abs(self.form.state(self.beta, self.z)[1]):
-                break
-        return True
+            beta, z, n_iter = self.beta.copy(), self.z.copy(), self.n_iter
+            if self._round(everyone, _FAR) is None:
+                change = self.beta - beta
+                self.beta, self.z = beta, z
+                if np.count_nonzero(change) * len(beta) <= _MOMENT:
+                    self.z += self._sums(everyone, change)
+                    self.beta += change
+                return
+            if self._proven(self.monitor.tol) or self.n_iter == n_iter:
+                return
+
+    def _proven(self, tol: float) -> bool:
+        """Whether the gap, what all could still gain at the present residuals, is so small."""
+        form, beta = self.form, self.beta
+        pull = form.target - self.z - self.threshold
+        above, below = np.maximum(pull - form.epsilon, 0.0), np.minimum(pull + form.epsilon, 0.0)
+        most = form.upper * above + form.lower * below
+        gap = float((most - pull * beta + form.epsilon * np.abs(beta)).sum())
+        return gap <= tol * abs(form.state(beta, self.z)[1])
 
     def values(self) -> Array:
         """Kβ anew, whatever the clock says."""
-        values = self.samples.sums(np.arange(len(self.beta)), self.beta, lambda: False)
+        return self._sums(np.arange(len(self.beta)), self.beta)
+
+    def _sums(self, some: Index, change: Array) -> Array:
+        values = self.samples.sums(some, change, lambda: False)
         assert values is not None
         return values
 
@@ -128,6 +153,7 @@ class Screening:
         )
         self.n_iter += smo.outer_steps
         self.steps += smo.steps
+        self.rows += smo.rows_computed * len(active) / len(before)
         self.beta[active], self.threshold = smo.beta, float(smo.thresholds[0])
         self.z[active] = form.target[active] - smo.residual
         return others if self._tell(others, self.beta - before) else None
@@ -138,14 +164,6 @@ class Screening:
         if values is not None:
             self.z[some] += values
         return values is not None and not self.monitor.stopped()
-
-    def _gap(self) -> float:
-        """Return the gap: what all could still gain at the present residuals."""
-        form, beta = self.form, self.beta
-        pull = form.target - self.z - self.threshold
-        above, below = np.maximum(pull - form.epsilon, 0.0), np.minimum(pull + form.epsilon, 0.0)
-        most = form.upper * above + form.lower * below
-        return float((most - pull * beta + form.epsilon * np.abs(beta)).sum())
 
     def _gain(self, some: Index) -> Array:
         """Return what β of each sample gains per unit by its better move; below 0 if none gains."""

@@ -106,13 +106,14 @@ class SMO:
             smo.go_on(begin, *form.state(begin, z))
         steps, tol = 0, monitor.tol  # a start is looked at before the first step
         most = _STEPS_IF_HARD if objective.hard else _STEPS_PER_LOOK
-        at_start = start.beta is None and not (part.n_iter and begin.any())
-        if at_start and not self._shrunk(smo, part):
-            steps = monitor.iterations_left(part.n_iter + smo.outer_steps, most)
+        whole = start.beta is None and not (part.n_iter and begin.any())
+        if whole:
+            steps = monitor.iterations_left(part.n_iter, most)
+        shrinking = whole and monitor.tol < NEAR and part.applies() and _short_of_rows(samples, n)
         least, failures, precise = math.inf, 0, False
         while True:
             before = smo.outer_steps
-            smo.run(tol, form.negligible, steps, monitor.stopped)
+            smo.run(NEAR if shrinking else tol, form.negligible, steps, monitor.stopped)
             satisfied = smo.outer_steps < before + steps  # its own estimate, in float32, was
             variables = smo.beta
             beta = form.fold(variables)
@@ -126,6 +127,15 @@ class SMO:
             status = monitor.judge_expansion(beta, z, part.n_iter + smo.outer_steps, error)
             if status is not Status.RUNNING:
                 break
+            if shrinking and satisfied:
+                shrinking, steps = False, 0
+                if part.shrinks(smo):
+                    smo.forget_rows()
+                    part.finish()
+                    smo.go_on(part.beta, *form.state(part.beta, part.z))
+                else:
+                    steps = monitor.iterations_left(part.n_iter + smo.outer_steps, most)
+                continue
             if satisfied:
                 tol *= 0.5
                 precise = precise or monitor.doubt > 0.5 * monitor.tol * abs(monitor.dual)
@@ -145,7 +155,7 @@ class SMO:
             status,
             violation=smo.violation,
             steps=part.steps + smo.steps,
-            rows=smo.rows_computed,
+            rows=round(part.rows) + smo.rows_computed,
         )
 
     def _begin(
@@ -160,25 +170,6 @@ class SMO:
         begin = part.form.begin if start.beta is None else part.form.unfold(objective, start.beta)
         beta = part.form.fold(begin)
         return begin, _values(objective, part.samples, beta, part.monitor)
-
-    def _shrunk(self, smo: _core.Smo, part: Screening) -> bool:
-        """Come near the optimum; then, if most samples no longer matter, go on without them.
-
-        Only where not all rows can be kept: those of the samples that matter are short. True if it
-        was so; the engine is at what was found then.
-        """
-        form, monitor, n = part.form, part.monitor, len(part.form.target)
-        kept = row_capacity(n, cache_for(part.samples, self.cache_size), self.working_set)
-        if not part.applies() or kept == n or monitor.tol >= NEAR:
-            return False
-        left = monitor.iterations_left(part.n_iter, _STEPS_PER_LOOK)
-        smo.run(NEAR, form.negligible, left, monitor.stopped)
-        if monitor.stopped() or not part.shrinks(smo):
-            return False
-        smo.forget_rows()
-        z = part.z if part.finish() else part.values()
-        smo.go_on(part.beta, *form.state(part.beta, z))
-        return True
 
     def _engine(
         self,
@@ -260,6 +251,15 @@ def cache_for(samples: KernelSamples, cache_size: float | None) -> float | None:
     if cache_size is not None or samples.formula is None:
         return cache_size
     return next((most for few, most in _CACHE_IF_CHEAP.items() if samples.stored < few), None)
+
+
+def _short_of_rows(samples: KernelSamples, n: int) -> bool:
+    """Whether rows are cheap enough to be given up, and too many to be kept.
+
+    The free memory has no say: it must not change the way to the answer.
+    """
+    limit = cache_for(samples, None)
+    return limit is not None and 4 * n**2 > 1e6 * limit
 
 
 def row_capacity(n: int, cache_size: float | None, least: int) -> int:
