@@ -180,7 +180,7 @@ def test_samples_that_no_longer_matter_are_left_out(
 
 
 def test_nothing_is_left_out_where_all_rows_are_kept(from_few, monkeypatch):
-    monkeypatch.delattr(screening.Screening, "shrinks")
+    monkeypatch.delattr(screening.Screening, "shrink")
     assert solve(objective(noise=0.3)).status is Status.OPTIMAL
 
 

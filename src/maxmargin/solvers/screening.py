@@ -86,14 +86,22 @@ class Screening:
                 return False
             seen, size = size, n if size == n // _GROWTH else n // _GROWTH
 
-    def shrinks(self, smo: _core.Smo) -> bool:
-        """Take the point of an engine of all samples, if near, and few matter from now on."""
+    def shrink(self, smo: _core.Smo) -> bool:
+        """Go on from near the optimum without most samples, if they no longer matter; whether.
+
+        The engine of all samples gives its rows back, and is left at what was found.
+        """
         self.beta, self.z = smo.beta, self.form.target - smo.residual
         self.threshold, self.before = float(smo.thresholds[0]), smo.outer_steps
         active, others = self._split(np.arange(len(self.beta)), _FAR)
-        return self._proven(NEAR) and len(active) <= _SHARE * (len(active) + len(others))
+        if len(active) > _SHARE * (len(active) + len(others)) or not self._proven(NEAR):
+            return False
+        smo.forget_rows()
+        self._finish()
+        smo.go_on(self.beta, *self.form.state(self.beta, self.z))
+        return True
 
-    def finish(self) -> None:
+    def _finish(self) -> None:
         """Solve for those that matter until all are seen to be served, or it is to stop.
 
         What a round found before a stop is kept if the others can be told of it in a moment.

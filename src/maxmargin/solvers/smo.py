@@ -128,13 +128,9 @@ class SMO:
             if status is not Status.RUNNING:
                 break
             if shrinking and satisfied:
-                shrinking, steps = False, 0
-                if part.shrinks(smo):
-                    smo.forget_rows()
-                    part.finish()
-                    smo.go_on(part.beta, *form.state(part.beta, part.z))
-                else:
-                    steps = monitor.iterations_left(part.n_iter + smo.outer_steps, most)
+                shrinking = False
+                left = monitor.iterations_left(part.n_iter + smo.outer_steps, most)
+                steps = 0 if part.shrink(smo) else left
                 continue
             if satisfied:
                 tol *= 0.5
