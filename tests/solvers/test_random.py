@@ -57,3 +57,11 @@ def test_streams_are_drawn_from_everywhere():
     share = (order.reshape(-1, 100) < 10_000).mean(axis=1)
     assert share.min() > 0.1
     assert share.max() < 0.9
+
+
+@pytest.mark.parametrize("row", [-1, 5000], ids=["negative", "beyond the rows"])
+def test_orders_out_of_bounds_are_refused(row):
+    order = np.arange(5000, dtype=np.int32)
+    order[7] = row
+    with pytest.raises(ValueError, match="order out of bounds"):
+        _core.Random(0).shuffle_rows(order, 5000)
