@@ -57,7 +57,8 @@ class TileBatch {
         eights_(static_cast<std::size_t>(stride_ / 8)),
         fours_(2 * eights_.size()) {}
 
-  // Takes the row scale * (x, last), unless most of it is not 0: SYRK is the better place then.
+  // Takes the row scale * (x, last), unless it is wide and most of it is not 0: SYRK is the better
+  // place then.
   template <class T>
   MAXMARGIN_INLINE bool take(const T* x, int count, double scale, double last) {
     if (packed_.empty()) packed_.resize(eights_.size() * kRows * 8);
@@ -69,7 +70,7 @@ class TileBatch {
     for (int j = 8 * whole; j < count; ++j) rest[j - 8 * whole] = static_cast<double>(x[j]);
     rest[count - 8 * whole] = last;
     found += pack(whole, rest, scale, bit);
-    if (stride_ > 256 && 10 * found > 7 * (whole + 1)) {
+    if (stride_ > kWide && 10 * found > 7 * (whole + 1)) {
       for (auto& mask : eights_) mask &= ~bit;
       for (auto& mask : fours_) mask &= ~bit;
       return false;
@@ -141,7 +142,7 @@ class TileBatch {
     std::memcpy(out, &total, sizeof total);
   }
 
-  static constexpr Size kRows = 64;
+  static constexpr Size kRows = 64, kWide = 256;
   double* gram_;
   Size stride_;
   double sign_;

@@ -63,7 +63,7 @@ MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, Subset subset, const P
     if (move == Move::kBy) all_dz[k] = along;
     all_z[k] = move == Move::kBy ? all_z[k] + along : along;
   };
-  const Size ahead = std::min(rows.chunk(), kMaxChunk / rows.streams());
+  const Size ahead = rows.chunk();
   const auto follow = [&](Size from, Size count, Size) MAXMARGIN_INLINED {
     const double* __restrict z = all_z + from;
     double losses = 0.0, gaps = 0.0;
@@ -105,10 +105,8 @@ template <class Rows>
 MAXMARGIN_CLONES void newton_predict(const Rows& rows, Subset subset, Bias bias, const double* w,
                                      Size begin, Size end, double* out) {
   const double offset = bias.feature * w[rows.n_features];
-  in_streams(
-      rows, begin, end,
-      [&](Size k, Size) MAXMARGIN_INLINED { out[k] = rows.dot(subset[k], w) + offset; },
-      [](Size, Size, Size) MAXMARGIN_INLINED {});
+  in_streams(rows, begin, end,
+             [&](Size k) MAXMARGIN_INLINED { out[k] = rows.dot(subset[k], w) + offset; });
 }
 
 // gram = sum over the sloped rows of cost_k x_k x_k', by the rows that entered or left since. All

@@ -11,9 +11,7 @@ namespace maxmargin {
 template <class Rows>
 MAXMARGIN_CLONES void predict(const Rows& rows, const double* w, double b, Size begin, Size end,
                               double* out) {
-  in_streams(
-      rows, begin, end, [&](Size i, Size) MAXMARGIN_INLINED { out[i] = rows.dot(i, w) + b; },
-      [](Size, Size, Size) MAXMARGIN_INLINED {});
+  in_streams(rows, begin, end, [&](Size i) MAXMARGIN_INLINED { out[i] = rows.dot(i, w) + b; });
 }
 
 // w += sum of beta_i x_i over begin <= i < end.
@@ -21,20 +19,15 @@ template <class Rows>
 MAXMARGIN_CLONES void combine(const Rows& rows, const double* beta, Size begin, Size end,
                               double* w) {
   RowSum sum(rows, w);
-  in_streams(
-      rows, begin, end,
-      [&](Size i, Size) MAXMARGIN_INLINED {
-        if (beta[i] != 0.0) sum.add(i, beta[i]);
-      },
-      [](Size, Size, Size) MAXMARGIN_INLINED {});
+  in_streams(rows, begin, end, [&](Size i) MAXMARGIN_INLINED {
+    if (beta[i] != 0.0) sum.add(i, beta[i]);
+  });
   sum.finish();
 }
 
 template <class Rows>
 MAXMARGIN_CLONES void squared_norms(const Rows& rows, Size begin, Size end, double* out) {
-  in_streams(
-      rows, begin, end, [&](Size i, Size) MAXMARGIN_INLINED { out[i] = rows.squared_norm(i); },
-      [](Size, Size, Size) MAXMARGIN_INLINED {});
+  in_streams(rows, begin, end, [&](Size i) MAXMARGIN_INLINED { out[i] = rows.squared_norm(i); });
 }
 
 // What differs from `centre` in the rows begin <= i < end: columns, and values by how much, times
