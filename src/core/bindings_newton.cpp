@@ -33,17 +33,12 @@ struct Level {
   }
 };
 
-void make_level(Level* self, const Rows& rows, const BoundTerms& bound,
-                std::optional<InOrder> subset, Bias& bias, bool free, const Blas& blas) {
-  const Size count = subset ? static_cast<Size>(subset->shape(0)) : rows.n_samples();
-  require(bound.n_samples == count, "terms and rows differ in length");
-  require(!subset || all_within(subset->data(), count, rows.n_samples()),
-          "subset holds a row that does not exist");
-  const Subset chosen{subset ? subset->data() : nullptr, count};
+void make_level(Level* self, const Rows& rows, const BoundTerms& bound, Bias& bias, bool free,
+                const Blas& blas) {
+  require(bound.n_samples == rows.n_samples(), "terms and rows differ in length");
   std::visit(
       [&]<class View>(const View& view) {
-        new (self)
-            Level{std::make_unique<NewtonLevel<View>>(view, bound.terms, chosen, bias, free, blas)};
+        new (self) Level{std::make_unique<NewtonLevel<View>>(view, bound.terms, bias, free, blas)};
       },
       rows.view);
 }
@@ -80,10 +75,9 @@ void bind_newton(nb::module_& m) {
           },
           "dsyrk"_a, "dpotrf"_a, "dpotrs"_a);
 
-  nb::class_<Level>(m, "NewtonLevel", "Newton's method on some or all of the rows.")
-      .def("__init__", &make_level, "rows"_a, "terms"_a, "subset"_a.none(), "bias"_a, "free"_a,
-           "blas"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
-           nb::keep_alive<1, 5>())
+  nb::class_<Level>(m, "NewtonLevel", "Newton's method on all rows, or on a sample.")
+      .def("__init__", &make_level, "rows"_a, "terms"_a, "bias"_a, "free"_a, "blas"_a,
+           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
       .def("start", &start, "w"_a, "softness"_a, "centre"_a.none(), "stop"_a,
            "Go to w; without a centre, take the middle of the box.")
       .def(
@@ -94,15 +88,20 @@ void bind_newton(nb::module_& m) {
           "stop"_a)
       .def(
           "borrow",
-          [](const Level& self, const Level& sample) {
-            self.visit([&]<class NewtonLevel>(NewtonLevel& level) {
-              const auto* same = std::get_if<std::unique_ptr<NewtonLevel>>(&sample.any);
-              require(same && (*same)->w.size() == level.w.size(), "levels of different rows");
-              level.borrow(**same);
+          [](const Level& self, const Level& sample, InOrder places) {
+            self.visit([&](auto& level) {
+              sample.visit([&](auto& some) {
+                require(some.w.size() == level.w.size(), "levels of different columns");
+                const Size count = static_cast<Size>(some.z().size());
+                require_length(places, count, "places");
+                require(all_within(places.data(), count, static_cast<Size>(level.z().size())),
+                        "places holds a row that does not exist");
+                level.borrow(some, places.data());
+              });
             });
           },
-          "sample"_a, nb::keep_alive<1, 2>(),
-          "Take the curvature from a sample, if that has rows enough.")
+          "sample"_a, "places"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+          "Take the curvature from a sample of the rows at these places, if it has rows enough.")
       .def(
           "rough_solve",
           [](const Level& self, double tol, double shrink, double floor, Size max_steps,
@@ -160,7 +159,7 @@ void bind_newton(nb::module_& m) {
           [](const Level& self) { return self.visit([](auto& level) { return level.n_steps; }); })
       .def_prop_ro("n_sloped",
                    [](const Level& self) {
-                     return self.visit([](auto& level) { return level.sums().n_sloped; });
+                     return self.visit([](auto& level) { return level.n_sloped(); });
                    })
       .def_prop_ro(
           "primal",

@@ -31,12 +31,23 @@ inline std::vector<double> shifted(std::vector<double> a, double scale,
   return a;
 }
 
-// Newton's method on some of the rows; their costs may be raised to stand for all.
+// What lends its curvature: the level of a sample, whatever its storage.
+struct Lender {
+  virtual ~Lender() = default;
+  virtual Size n_sloped() const = 0;
+
+  // The Hessian's upper triangle where the sample's rows are in the pieces that `flags` tells of
+  // all rows; `places` are theirs among those.
+  virtual std::vector<double> hessian(const std::vector<std::uint8_t>& flags,
+                                      const std::int32_t* places, Poll& poll) = 0;
+};
+
+// Newton's method on all rows, or on a sample whose costs are raised to stand for all.
 //
 // `w` has the bias as its last entry. After `evaluate` and `step`: z = Xw + bias, beta is its
 // maximiser, combination = sum of beta_k (x_k, bias.feature), and the sums below belong to it.
 template <class Rows>
-class NewtonLevel {
+class NewtonLevel : public Lender {
  public:
   double softness = 0.0;
   std::vector<double> w;
@@ -44,15 +55,14 @@ class NewtonLevel {
   Size n_steps = 0;
 
   // `free`: the intercept's weight is not part of the objective.
-  NewtonLevel(const Rows& rows, Terms terms, Subset subset, Bias& bias, bool free, const Blas& blas)
+  NewtonLevel(const Rows& rows, Terms terms, Bias& bias, bool free, const Blas& blas)
       : w(rows.n_features + 1),
         rows_(rows),
         terms_(terms),
-        subset_(subset),
         bias_(bias),
         free_(free),
         blas_(blas),
-        state_(subset.count, terms.loss.bounded),
+        state_(rows.n_samples, terms.loss.bounded),
         combination_(w.size()),
         trusting_(!terms.loss.bounded),
         per_poll_(std::max<Size>(1, kValuesPerPoll * std::max<Size>(1, rows.n_samples) /
@@ -65,15 +75,17 @@ class NewtonLevel {
   const std::vector<double>& z() const { return state_.z; }
   double gap() const { return imbalance + softening; }
   double b() const { return bias_.anchor + bias_.feature * w.back(); }
-  const NewtonSums& sums() const { return sums_; }
 
   // Takes the curvature from a sample, which must outlive this, if that had rows enough to tell it:
-  // no Gram matrix of all rows is needed then, as long as the steps do well.
-  void borrow(NewtonLevel& sample) {
+  // no Gram matrix of all rows is needed then, as long as the steps do well. `places` are those of
+  // the sample's rows among these.
+  void borrow(Lender& sample, const std::int32_t* places) {
     constexpr Size kRowsPerFeature = 100;
     if (!terms_.loss.bounded &&
-        sample.sums_.n_sloped >= kRowsPerFeature * static_cast<Size>(w.size()))
+        sample.n_sloped() >= kRowsPerFeature * static_cast<Size>(w.size())) {
       sample_ = &sample;
+      places_ = places;
+    }
   }
 
   // Predicts z, and puts beta and its sums there.
@@ -84,7 +96,7 @@ class NewtonLevel {
   void centre_in_box(Poll& poll) {
     if (!terms_.loss.bounded) return;
     if (!terms_.loss.one_sided) predict(w, state_.z, poll);
-    for (Size k = 0; k < subset_.count; ++k) {
+    for (Size k = 0; k < rows_.n_samples; ++k) {
       const double side =
           terms_.loss.one_sided ? terms_.y[k] : terms_.y[k] - state_.z[k] - bias_.anchor;
       state_.centre[k] = side == 0.0 ? 0.0 : std::copysign(0.5 * terms_.cost[k], side);
@@ -109,7 +121,7 @@ class NewtonLevel {
       w.back() = 0.0;
     }
     // Where it costs little or the end is near, rounding errors that have added up are wiped out.
-    const bool afresh = subset_.count <= kFew || gap() <= 1e-5 * primal;
+    const bool afresh = rows_.n_samples <= kFew || gap() <= 1e-5 * primal;
     pass(afresh ? Move::kTo : Move::kStay, w);
   }
 
@@ -160,10 +172,24 @@ class NewtonLevel {
     }
   }
 
-  // The Hessian's upper triangle at the point; for the tests.
+  // The Hessian's upper triangle at the point.
   std::vector<double> hessian(Poll& poll) {
     refresh_gram(poll);
     return assembled();
+  }
+
+  Size n_sloped() const override { return sums_.n_sloped; }
+
+  std::vector<double> hessian(const std::vector<std::uint8_t>& flags, const std::int32_t* places,
+                              Poll& poll) override {
+    sums_.n_sloped = sums_.n_leaving = 0;
+    for (Size k = 0; k < rows_.n_samples; ++k) {
+      const std::uint8_t held = state_.flags[k] & kInGram, sloped = flags[places[k]] & kSloped;
+      state_.flags[k] = held | sloped;
+      sums_.n_sloped += sloped != 0;
+      sums_.n_leaving += held && !sloped;
+    }
+    return hessian(poll);
   }
 
  private:
@@ -181,8 +207,7 @@ class NewtonLevel {
   double stiffness() const { return terms_.loss.bounded ? 1.0 / softness : 2.0; }
 
   void pass(Move move, const std::vector<double>& direction, const std::vector<double>& point) {
-    sums_ = newton_pass(rows_, subset_, prox(), bias_, move, direction.data(), state_,
-                        combination_.data());
+    sums_ = newton_pass(rows_, prox(), bias_, move, direction.data(), state_, combination_.data());
     gradient_ = shifted(point, -1.0, combination_);
     imbalance = 0.5 * inner(gradient_, gradient_);
     softening = sums_.fenchel_young;
@@ -194,15 +219,15 @@ class NewtonLevel {
 
   template <class Part>
   void in_parts(Size per_part, Poll& poll, Part part) {
-    for (Size begin = 0; begin < subset_.count; begin += per_part) {
+    for (Size begin = 0; begin < rows_.n_samples; begin += per_part) {
       poll();
-      part(begin, std::min(begin + per_part, subset_.count));
+      part(begin, std::min(begin + per_part, rows_.n_samples));
     }
   }
 
   void predict(const std::vector<double>& direction, std::vector<double>& out, Poll& poll) {
     in_parts(per_poll_, poll, [&](Size begin, Size end) {
-      newton_predict(rows_, subset_, bias_, direction.data(), begin, end, out.data());
+      newton_predict(rows_, bias_, direction.data(), begin, end, out.data());
     });
   }
 
@@ -215,15 +240,15 @@ class NewtonLevel {
         w = shifted(std::move(w), 1.0, direction);
         return;
       }
-      for (Size k = 0; k < subset_.count; ++k) state_.z[k] -= state_.dz[k];
+      for (Size k = 0; k < rows_.n_samples; ++k) state_.z[k] -= state_.dz[k];
     } else {
       predict(direction, state_.dz, poll);
     }
-    LineDerivative along(prox(), state_.z.data(), state_.dz.data(), subset_.count,
+    LineDerivative along(prox(), state_.z.data(), state_.dz.data(), rows_.n_samples,
                          inner(w, direction), inner(direction, direction));
     const double length = exact_line_search(along, slope_at_0, kPrecision);
     w = shifted(std::move(w), length, direction);
-    for (Size k = 0; k < subset_.count; ++k) state_.z[k] += length * state_.dz[k];
+    for (Size k = 0; k < rows_.n_samples; ++k) state_.z[k] += length * state_.dz[k];
     trusting_ = length == 1.0;
     pass(Move::kStay, w);
   }
@@ -232,16 +257,14 @@ class NewtonLevel {
   std::vector<double> next_direction(Poll& poll) {
     std::vector<double> direction = shifted(std::vector<double>(w.size()), -1.0, gradient_);
     if (sample_) {
-      sample_->follow(state_.flags);
-      factor_ = sample_->hessian(poll);
+      factor_ = sample_->hessian(state_.flags, places_, poll);
       if (factorised()) {
         solve_with_factor(direction);
         return direction;
       }
       sample_ = nullptr;
     }
-    refresh_gram(poll);
-    factor_ = assembled();
+    factor_ = hessian(poll);
     if (factorised()) {
       solve_with_factor(direction);
       return direction;
@@ -257,20 +280,8 @@ class NewtonLevel {
     constexpr Size kFlopsPerPoll = Size(1) << 29;
     const Size dim = static_cast<Size>(w.size());
     in_parts(std::max<Size>(1, kFlopsPerPoll / (dim * dim)), poll, [&](Size begin, Size end) {
-      newton_gram(rows_, subset_, terms_.cost, bias_, begin, end, blas_.dsyrk, state_.flags.data(),
-                  gram_);
+      newton_gram(rows_, terms_.cost, bias_, begin, end, blas_.dsyrk, state_.flags.data(), gram_);
     });
-  }
-
-  // Puts the rows where they are in the level of all rows.
-  void follow(const std::vector<std::uint8_t>& flags) {
-    sums_.n_sloped = sums_.n_leaving = 0;
-    for (Size k = 0; k < subset_.count; ++k) {
-      const std::uint8_t held = state_.flags[k] & kInGram, sloped = flags[subset_[k]] & kSloped;
-      state_.flags[k] = held | sloped;
-      sums_.n_sloped += sloped != 0;
-      sums_.n_leaving += held && !sloped;
-    }
   }
 
   void forget_gram() {
@@ -323,21 +334,21 @@ class NewtonLevel {
 
   const Rows rows_;
   const Terms terms_;
-  const Subset subset_;
   Bias& bias_;
   const bool free_;
   const Blas blas_;
   RowState state_;
   std::vector<double> combination_, gradient_;
   NewtonSums sums_;
-  GramMatrix gram_;                // upper triangle, of the rows flagged as held, by cost
-  std::vector<double> factor_;     // of Cholesky
-  bool trusting_;                  // the last step had length 1
-  bool promised_ = false;          // the caller has seen that the gap looks small enough
-  bool ahead_ = false;             // w has moved on, z and beta have not
-  NewtonLevel* sample_ = nullptr;  // whose curvature serves
-  double previous_ = 0.0;          // the imbalance before the last step
-  const Size per_poll_;            // rows
+  GramMatrix gram_;             // upper triangle, of the rows flagged as held, by cost
+  std::vector<double> factor_;  // of Cholesky
+  bool trusting_;               // the last step had length 1
+  bool promised_ = false;       // the caller has seen that the gap looks small enough
+  bool ahead_ = false;          // w has moved on, z and beta have not
+  Lender* sample_ = nullptr;    // whose curvature serves
+  const std::int32_t* places_ = nullptr;
+  double previous_ = 0.0;  // the imbalance before the last step
+  const Size per_poll_;    // rows
 };
 
 }  // namespace maxmargin

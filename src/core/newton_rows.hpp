@@ -21,14 +21,6 @@ struct NewtonSums {
 // Per row: is it in a sloped piece now, and does the Gram matrix hold it?
 enum PieceFlag : std::uint8_t { kSloped = 1, kInGram = 2 };
 
-// Some of the rows, or all. Labels, costs and whatever is kept per row go by position here.
-struct Subset {
-  const std::int32_t* rows;  // null: all
-  Size count;
-
-  MAXMARGIN_INLINE Size operator[](Size k) const { return rows ? rows[k] : k; }
-};
-
 struct RowState {
   std::vector<double> z, dz, beta, centre;
   std::vector<std::uint8_t> flags;
@@ -47,9 +39,9 @@ enum class Move {
 // pass over the rows, whose chunk is still in the cache when its turn comes again. Without a move
 // only the rows whose beta changes are read.
 template <class Rows>
-MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, Subset subset, const Proximal prox,
-                                        Bias bias, Move move, const double* direction,
-                                        RowState& state, double* combination) {
+MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, const Proximal prox, Bias bias, Move move,
+                                        const double* direction, RowState& state,
+                                        double* combination) {
   double next[kMaxChunk], weight[kMaxChunk];
   RowSum sum(rows, combination);
   NewtonSums sums;
@@ -59,11 +51,10 @@ MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, Subset subset, const P
                                                   (move == Move::kTo ? bias.anchor : 0.0);
   const auto predict = [&](Size k, Size) MAXMARGIN_INLINED {
     if (move == Move::kStay) return;
-    const double along = rows.dot(subset[k], direction) + offset;
+    const double along = rows.dot(k, direction) + offset;
     if (move == Move::kBy) all_dz[k] = along;
     all_z[k] = move == Move::kBy ? all_z[k] + along : along;
   };
-  const Size ahead = rows.chunk();
   const auto follow = [&](Size from, Size count, Size) MAXMARGIN_INLINED {
     const double* __restrict z = all_z + from;
     double losses = 0.0, gaps = 0.0;
@@ -82,11 +73,10 @@ MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, Subset subset, const P
     sums.fenchel_young += gaps;
     for (Size j = 0; j < count; ++j) {
       const Size k = from + j;
-      if (subset.rows && k + ahead < subset.count) rows.prefetch(subset[k + ahead]);
       const double change = next[j] - state.beta[k];
       if (change != 0.0) {
         state.beta[k] = next[j];
-        sum.add(subset[k], change);
+        sum.add(k, change);
         combination[rows.n_features] += change * bias.feature;
       }
       const bool held = (state.flags[k] & kInGram) != 0, sloped = weight[j] > 0.0;
@@ -95,31 +85,29 @@ MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, Subset subset, const P
       sums.n_leaving += held && !sloped;
     }
   };
-  in_streams(rows, 0, subset.count, predict, follow);
+  in_streams(rows, 0, rows.n_samples, predict, follow);
   sum.finish();
   return sums;
 }
 
-// out[k] = <w, (x_i, bias.feature)> for the rows i = subset[k], begin <= k < end.
+// out[k] = <w, (x_k, bias.feature)> for begin <= k < end.
 template <class Rows>
-MAXMARGIN_CLONES void newton_predict(const Rows& rows, Subset subset, Bias bias, const double* w,
-                                     Size begin, Size end, double* out) {
+MAXMARGIN_CLONES void newton_predict(const Rows& rows, Bias bias, const double* w, Size begin,
+                                     Size end, double* out) {
   const double offset = bias.feature * w[rows.n_features];
-  in_streams(rows, begin, end,
-             [&](Size k) MAXMARGIN_INLINED { out[k] = rows.dot(subset[k], w) + offset; });
+  in_streams(rows, begin, end, [&](Size k) MAXMARGIN_INLINED { out[k] = rows.dot(k, w) + offset; });
 }
 
 // gram = sum over the sloped rows of cost_k x_k x_k', by the rows that entered or left since. All
 // weights are cost_k times one number that changes with the softness, so this sum does not.
 template <class Rows>
-MAXMARGIN_CLONES void newton_gram(const Rows& rows, Subset subset, const double* cost, Bias bias,
-                                  Size begin, Size end, Dsyrk dsyrk, std::uint8_t* flags,
-                                  GramMatrix& gram) {
+MAXMARGIN_CLONES void newton_gram(const Rows& rows, const double* cost, Bias bias, Size begin,
+                                  Size end, Dsyrk dsyrk, std::uint8_t* flags, GramMatrix& gram) {
   GramSum<Rows> entering(rows, bias, dsyrk, 1.0, gram), leaving(rows, bias, dsyrk, -1.0, gram);
   for (Size k = begin; k < end; ++k) {
     const bool held = (flags[k] & kInGram) != 0, sloped = (flags[k] & kSloped) != 0;
     if (held == sloped) continue;
-    (sloped ? entering : leaving).add(subset[k], cost[k]);
+    (sloped ? entering : leaving).add(k, cost[k]);
     flags[k] = sloped ? kSloped | kInGram : 0;
   }
   entering.finish();

@@ -46,17 +46,26 @@ def class_labels(y: NDArray[Any]) -> NDArray[Any]:
     """
     if y.dtype == object:
         check_classification_targets(y)  # what cannot be sorted
-    classes = np.unique(y)
+    classes = _distinct(y)
     whole = y.dtype.kind in "biu" or (y.dtype.kind == "f" and bool((classes % 1.0 == 0.0).all()))
     if not whole or 2 * len(classes) > len(y):
         check_classification_targets(classes if len(classes) <= 20 else y)
     return classes
 
 
+def _distinct(y: NDArray[Any]) -> NDArray[Any]:
+    """Return the distinct values in order: of two numbers without sorting, or a copy."""
+    if y.dtype.kind in "biuf":
+        ends = np.array([y.min(), y.max()])
+        if ends[0] < ends[1] and ((y == ends[0]) | (y == ends[1])).all():
+            return ends
+    return np.unique(y)
+
+
 def binary_targets(y: NDArray[Any], classes: NDArray[Any]) -> list[Array]:
     """Return ±1 for each problem: one for two labels, else one for each label."""
     positives = classes[1:] if len(classes) == 2 else classes
-    return [np.where(y == positive, 1.0, -1.0) for positive in positives]
+    return [2.0 * (y == positive) - 1.0 for positive in positives]
 
 
 def check_several_classes(y: NDArray[Any], cost: Array) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 import maxmargin._core as _core
@@ -51,6 +52,12 @@ class Problem:
         object.__setattr__(other, "cost", cost)
         other._check_targets()
         return other
+
+    def part(self, places: NDArray[np.int32], cost: Array) -> Problem:
+        """Return the problem of a copy of these rows, at other costs."""
+        dense = isinstance(self.X, np.ndarray)
+        X = self.X.take(places, axis=0) if dense else self.X[places]
+        return Problem(X, self.y[places], cost)
 
     def compressed(self) -> Problem:
         """Return the problem with X in CSR form, a copy, where most of a dense X is 0; else itself.

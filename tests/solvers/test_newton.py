@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from made import DTYPES, INTERCEPTS, LOSSES, REGULARIZED, STORAGES, objective_of, store, weights_for
 from made import solve as solve_by
-from maxmargin import Intercept, Problem, _core, certify
+from maxmargin import Intercept, LinearSVC, Problem, _core, certify
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.solvers import Monitor, Newton, Start, Stopping, newton
 from reference.newton import Proximal
@@ -30,7 +31,7 @@ class Core:
         self.objective, self.centre = objective, centre
         rows = Problem(X, problem.y, problem.cost).rows
         bias = _core.Bias(FEATURE, ANCHOR)
-        self.level = _core.NewtonLevel(rows, objective.terms, None, bias, False, newton._BLAS)
+        self.level = _core.NewtonLevel(rows, objective.terms, bias, False, newton._BLAS)
 
     def go_to(self, w):
         self.level.start(w, SOFTNESS, self.centre, go_on)
@@ -207,7 +208,7 @@ def test_samples_of_the_rows_lead_to_the_same_optimum(loss):
     y = X[:, 0] + 0.5 + rng.normal(size=18_000)
     y = np.sign(y) if loss.one_sided else y
     objective = objective_of(loss, X=X, y=y)
-    assert Newton()._sample_sizes(18_000, 3) == [2250]
+    assert Newton()._sample_sizes(objective.problem) == [2250]
     sampled = solve_by(objective, tol=1e-6)
     whole = Newton(growth=10_000).solve(objective, Monitor(objective, Stopping(1e-6)), Start())
     worst = max(sampled.certificate.gap, whole.certificate.gap)
@@ -226,18 +227,40 @@ def test_a_sample_has_the_outlying_rows_and_stands_for_all():
     assert cost.sum() == pytest.approx(objective.problem.cost.sum(), rel=0.1)
 
 
+def test_samples_are_small_copies_unless_even_the_smallest_is_large(monkeypatch):
+    problem = objective_of(HINGE, X=np.ones((64_000, 3)), y=np.ones(64_000)).problem
+    assert Newton()._sample_sizes(problem) == [1000, 8000]
+    monkeypatch.setattr(newton, "_SAMPLE_VALUES", 23_999)
+    assert Newton()._sample_sizes(problem) == [1000]
+    monkeypatch.setattr(newton, "_SAMPLE_VALUES", 1)
+    assert Newton()._sample_sizes(problem) == [1000]
+
+
+def test_samples_of_csr_rows_with_long_indices():
+    """SciPy gives the copy of some rows the shorter indices that suffice for it."""
+    rng = np.random.default_rng(0)
+    dense = rng.normal(size=(18_000, 3))
+    y = np.sign(dense[:, 0] + rng.normal(size=18_000))
+    X = sparse.csr_array(dense)
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    with_long = LinearSVC(loss="squared_hinge", solver="newton", random_state=0).fit(X, y)
+    same = LinearSVC(loss="squared_hinge", solver="newton", random_state=0).fit(dense, y)
+    np.testing.assert_allclose(with_long.coef_, same.coef_, rtol=1e-9)
+
+
 def sampled_level(objective, size):
     """Of all rows, with the curvature of about `size` of them; and what the sample is."""
     problem = objective.problem
     (sample,) = newton._samples(objective, [size], seed=0)
-    subset, cost = sample
+    places, cost = sample
     bias = _core.Bias(FEATURE, ANCHOR)
-    terms = objective.terms_of(problem.y[subset], cost)
-    some = _core.NewtonLevel(problem.rows, terms, subset, bias, False, newton._BLAS)
-    whole = _core.NewtonLevel(problem.rows, objective.terms, None, bias, False, newton._BLAS)
+    part = problem.part(places, cost)
+    terms = objective.terms_of(part.y, cost)
+    some = _core.NewtonLevel(part.rows, terms, bias, False, newton._BLAS)
+    whole = _core.NewtonLevel(problem.rows, objective.terms, bias, False, newton._BLAS)
     some.start(np.zeros(problem.n_features + 1), 1.0, None, go_on)
-    whole.borrow(some)
-    return whole, sample, (some, terms)
+    whole.borrow(some, places)
+    return whole, sample, (some, part, terms)
 
 
 @pytest.mark.parametrize("size", [3000, 400], ids=["enough rows", "too few"])
@@ -262,10 +285,10 @@ def test_a_sample_lends_its_curvature_if_it_has_rows_enough(size):
     np.testing.assert_allclose(moved, length * direction, rtol=1e-7, atol=1e-9)
 
 
-def test_levels_of_different_rows_lend_nothing():
-    one, other = (make(SQUARED_HINGE, X)[1].level for X in (None, np.zeros((60, 4), np.float32)))
-    with pytest.raises(ValueError, match="different rows"):
-        one.borrow(other)
+def test_levels_of_different_columns_lend_nothing():
+    one, other = (make(SQUARED_HINGE, X)[1].level for X in (None, np.zeros((60, 5))))
+    with pytest.raises(ValueError, match="different columns"):
+        one.borrow(other, np.arange(60, dtype=np.int32))
 
 
 def awkward(kind, n=12_000):
@@ -323,14 +346,15 @@ def test_an_error_while_asking_is_passed_on():
         core.level.solve(1e-9, 0.5, 10, lambda: 1 / 0)
 
 
-def test_a_subset_beyond_the_rows_is_refused():
-    objective, _, _ = make(HINGE)
-    subset = np.arange(1, 61, dtype=np.int32)
-    with pytest.raises(ValueError, match="row that does not exist"):
-        _core.NewtonLevel(
-            objective.problem.rows, objective.terms, subset, _core.Bias(0.0, 0.0), False,
-            newton._BLAS,
-        )  # fmt: skip
+@pytest.mark.parametrize(
+    ("places", "message"),
+    [(np.arange(1, 61), "does not exist"), (np.arange(59), "places")],
+    ids=["beyond the rows", "too few"],
+)
+def test_places_that_are_not_those_of_the_sample_are_refused(places, message):
+    _, core, _ = make(SQUARED_HINGE)
+    with pytest.raises(ValueError, match=message):
+        core.level.borrow(core.level, places.astype(np.int32))
 
 
 @pytest.mark.parametrize("name", ["w", "centre"])

@@ -12,6 +12,7 @@ from scipy.linalg import cython_blas, cython_lapack
 import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.objective import Intercept, Objective
+from maxmargin.problem import Problem
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start, bias_of, require
 from maxmargin.validation import Array, check_count, check_positive
@@ -27,6 +28,12 @@ MAX_FEATURES = 10_000
 
 #: Between looks at a gap that is not promising.
 _STEPS_PER_LOOK = 25
+
+#: That a sample should hold at most: it is a copy.
+_SAMPLE_VALUES = 2**23
+
+#: Rows to draw from at a time, while they are in the cache.
+_ROWS_PER_DRAW = 2**13
 
 #: On one sample of the rows; where more would be needed, the next sample is the better place.
 _STEPS_PER_SAMPLE = 50
@@ -74,7 +81,7 @@ class Newton:
             )
         bias = bias_of(objective, reach=30.0)
         free = objective.intercept is Intercept.FREE
-        whole = _core.NewtonLevel(problem.rows, objective.terms, None, bias, free, _BLAS)
+        whole = _core.NewtonLevel(problem.rows, objective.terms, bias, free, _BLAS)
         n_iter, status = 0, Status.RUNNING
         if start.beta is not None:
             beta = objective.feasible(start.beta)
@@ -84,20 +91,21 @@ class Newton:
             status = monitor.judge(w[:d], whole.b, beta, 0)
         else:
             w, softness = np.zeros(d + 1), self.softness * objective.unit
-            for subset, cost in _samples(objective, self._sample_sizes(n, d), start.seed):
-                terms = objective.terms_of(problem.y[subset], cost)
-                level = _core.NewtonLevel(problem.rows, terms, subset, bias, free, _BLAS)
-                level.start(w, softness, _centre(n_iter, len(subset)), monitor.stopped)
+            for places, cost in _samples(objective, self._sample_sizes(problem), start.seed):
+                sample = problem.part(places, cost)
+                terms = objective.terms_of(sample.y, sample.cost)
+                level = _core.NewtonLevel(sample.rows, terms, bias, free, _BLAS)
+                level.start(w, softness, _centre(n_iter, len(places)), monitor.stopped)
                 level.rough_solve(
                     monitor.tol,
                     self.shrink,
-                    3.0 * objective.unit * math.sqrt((d + 1) / len(subset)),
+                    3.0 * objective.unit * math.sqrt((d + 1) / len(places)),
                     monitor.iterations_left(n_iter, _STEPS_PER_SAMPLE),
                     monitor.stopped,
                 )
                 w, softness = level.w, level.softness
                 n_iter += level.n_steps
-                whole.borrow(level)
+                whole.borrow(level, places)
             whole.start(w, softness, _centre(n_iter, n), monitor.stopped)
         follows = not (objective.loss.bounded or free)  # the dual point from w
         before = n_iter
@@ -112,13 +120,15 @@ class Newton:
                 status = monitor.judge(w, b, whole.beta, n_iter)
         return monitor.finish(self.name, status)
 
-    def _sample_sizes(self, n: int, d: int) -> list[int]:
-        """Ascending; the smallest still has eight rows a feature."""
+    def _sample_sizes(self, problem: Problem) -> list[int]:
+        """Ascending; the smallest still has eight rows a feature, and only it may be large."""
         sizes = []
-        size = n // self.growth
-        while size >= max(1000, 8 * d):
+        size = problem.n_samples // self.growth
+        while size >= max(1000, 8 * problem.n_features):
             sizes.append(size)
             size //= self.growth
+        while len(sizes) > 1 and sizes[0] * problem.n_stored > _SAMPLE_VALUES * problem.n_samples:
+            del sizes[0]
         return sizes[::-1]
 
 
@@ -139,17 +149,23 @@ def _samples(
         return []
     problem = objective.problem
     n = problem.n_samples
-    pull = problem.cost * problem.squared_norms
-    pull /= pull.mean() or 1.0
-    pull += 1.0
-    # A row is drawn if its number is below its chance: those of the largest sample are candidates.
-    number = np.random.default_rng(seed).random(n, dtype=np.float32)
-    number /= pull
-    rows = np.flatnonzero(number < 0.5 * sizes[-1] / n).astype(np.int32)
-    number, pull, cost = number[rows], pull[rows], problem.cost[rows]
+    even = 0.5 * sizes[-1] / n
+    by_pull = even * n / (float(problem.cost @ problem.squared_norms) or 1.0)
+    random = np.random.default_rng(seed)
+    candidates = []  # the rows of the largest sample
+    for begin in range(0, n, _ROWS_PER_DRAW):
+        some = slice(begin, begin + _ROWS_PER_DRAW)
+        chances = problem.cost[some] * problem.squared_norms[some]
+        chances *= by_pull
+        chances += even
+        numbers = random.random(len(chances), dtype=np.float32)
+        drawn = np.flatnonzero(numbers < chances)
+        candidates.append((begin + drawn, numbers[drawn], chances[drawn]))
+    rows, number, chance = (np.concatenate(parts) for parts in zip(*candidates, strict=True))
+    places, cost = rows.astype(np.int32), problem.cost[rows]
     samples = []
     for size in sizes:
-        share = 0.5 * size / n
-        drawn = number < share
-        samples.append((rows[drawn], cost[drawn] / np.minimum(1.0, share * pull[drawn])))
+        own = np.minimum(1.0, size / sizes[-1] * chance)
+        taken = number < own
+        samples.append((places[taken], cost[taken] / own[taken]))
     return samples
