@@ -70,7 +70,7 @@ void sparse_source(BoundSource* self, In<float> values, In<Index> columns, In<In
                    int n_threads) {
   const auto rows = csr_rows<Index>(values, columns, offsets, n_features);
   require_length(squares, rows.n_samples, "squares");
-  make_source(self, std::make_shared<SparseKernel<Index>>(rows, squares.data(), formula),
+  make_source(self, std::make_shared<SparseKernel<Index>>(rows, squares.data(), formula, n_threads),
               n_threads);
 }
 

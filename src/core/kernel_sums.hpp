@@ -3,8 +3,8 @@
 // sums of all pairs of classes take each sample's value once for each rival, not once for each
 // pair.
 //
-// Values of a few panels are summed in float32, as they are; these sums in double. A panel in which
-// a part ends and the next begins is computed for both.
+// Some values at a time are summed in float32, as they are; these sums in double. A panel of dense
+// samples in which a part ends and the next begins is computed for both.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,19 @@ struct Coefficients {
   Size size() const { return count * n_parts; }
 };
 
-// Coefficients as the tiles read them: by panels of samples, in float32, relative to the largest of
-// their sum.
+// The largest of each sum, 1 where there is none: relative to it they fit float32.
+inline std::vector<double> units_of(Coefficients coef, Size n_samples) {
+  std::vector<double> units(static_cast<std::size_t>(coef.count));
+  for (Size c = 0; c < coef.count; ++c) {
+    for (Size j = 0; j < n_samples; ++j)
+      units[c] = std::max(units[c], std::fabs(coef.values[c * n_samples + j]));
+    if (units[c] == 0.0) units[c] = 1.0;
+  }
+  return units;
+}
+
+// Coefficients as the tiles of dense samples read them: by panels of samples, in float32, relative
+// to the largest of their sum.
 class PanelCoefficients {
  public:
   struct Part {
@@ -39,12 +50,8 @@ class PanelCoefficients {
     }
   };
 
-  PanelCoefficients(Coefficients coef, Size n_samples) : n_sums(coef.count), units(coef.count) {
-    for (Size c = 0; c < n_sums; ++c) {
-      for (Size j = 0; j < n_samples; ++j)
-        units[c] = std::max(units[c], std::fabs(coef.values[c * n_samples + j]));
-      if (units[c] == 0.0) units[c] = 1.0;
-    }
+  PanelCoefficients(Coefficients coef, Size n_samples)
+      : n_sums(coef.count), units(units_of(coef, n_samples)) {
     for (Size p = 0, begin = 0; p < coef.n_parts; begin += coef.parts[p++]) {
       const Size end = begin + coef.parts[p], first = begin / kPanel;
       const Size last = end > begin ? (end - 1) / kPanel + 1 : first;
@@ -97,12 +104,17 @@ inline void kernel_sums(const DenseKernel& kernel, const float* rows, const floa
 template <class Index, class RowIndex>
 void kernel_sums(const SparseKernel<Index>& kernel, CsrRows<float, RowIndex> rows,
                  const float* squares, Coefficients coef, double* out, int n_threads) {
-  constexpr Size kRows = SparseKernel<Index>::kRows;
-  const Size n_rows = rows.n_samples;
-  const PanelCoefficients weights(coef, kernel.n_samples());
-  const Size n_sums = weights.n_sums;
+  constexpr Size kRows = SparseKernel<Index>::kRows, kWindow = SparseKernel<Index>::kWindow;
+  constexpr Size kTogether = 16;  // samples that are summed in float32
+  const Size n_rows = rows.n_samples, n = kernel.n_samples(), n_sums = coef.count;
+  const std::vector<double> units = units_of(coef, n);
+  std::vector<float> weights(static_cast<std::size_t>(n_sums * n));
+  for (Size c = 0; c < n_sums; ++c)
+    for (Size j = 0; j < n; ++j)
+      weights[c * n + j] = static_cast<float>(coef.values[c * n + j] / units[c]);
   in_threads((n_rows + kRows - 1) / kRows, n_threads, [&](Size begin, Size end) {
     SparsePanel panel(kernel.n_features());
+    typename SparseKernel<Index>::Block block{};
     float row_squares[kRows] = {};
     std::vector<Size> index(kRows);
     std::vector<double> sums(static_cast<std::size_t>(n_sums * kRows));
@@ -112,14 +124,18 @@ void kernel_sums(const SparseKernel<Index>& kernel, CsrRows<float, RowIndex> row
       panel.fill(rows, index.data(), count);
       std::copy_n(squares + from, count, row_squares);
       double* part_out = out + from * coef.size();
-      for (const auto& part : weights.parts) {
+      Size known = 0;  // windows whose block was there
+      for (Size p = 0, j = 0; p < coef.n_parts; ++p, part_out += n_sums) {
         std::fill(sums.begin(), sums.end(), 0.0);
-        for (Size p = part.first; p < part.last; ++p)
-          kernel.add_sums(panel, row_squares, p, part.of(p, n_sums), n_sums, sums.data());
+        for (const Size part_end = j + coef.parts[p]; j < part_end;) {
+          if (j / kWindow == known) kernel.evaluate(panel, row_squares, known++, block);
+          const Size stop = std::min({part_end, j + kTogether, known * kWindow});
+          kernel.add_sums(block, j, stop, weights.data(), n_sums, sums.data());
+          j = stop;
+        }
         for (Size r = 0; r < count; ++r)
           for (Size c = 0; c < n_sums; ++c)
-            part_out[r * coef.size() + c] = weights.units[c] * sums[c * kRows + r];
-        part_out += n_sums;
+            part_out[r * coef.size() + c] = units[c] * sums[c * kRows + r];
       }
     }
   });

@@ -1,6 +1,15 @@
 // Kernel values of CSR samples.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <vector>
+
 #include "kernel_rows.hpp"
 
 namespace maxmargin {
@@ -9,7 +18,7 @@ namespace maxmargin {
 // products. Only columns in which a row has a value take room: the rest share one of zeros.
 class SparsePanel {
  public:
-  static constexpr Size kRows = 32;
+  static constexpr Size kRows = 40;  // two samples by so many rows are ten registers of sums
 
   explicit SparsePanel(Size n_features) : place_(static_cast<std::size_t>(n_features), 0) {}
 
@@ -47,12 +56,11 @@ class SparsePanel {
   Size width_ = 0;
 };
 
-// out[r][at + c] = in[c][r] for r < count and c < 8, where in has rows of `stride` values, 8 of
-// which are read whatever `count`.
-template <Size stride>
-MAXMARGIN_INLINE void transpose(const float* in, float* const* out, Size count, Size at) {
+// out[r][at + c] = in[c][r] for r < count and c < 8; 8 values of each in[c] are read whatever
+// `count`.
+MAXMARGIN_INLINE void transpose(const float* const* in, float* const* out, Size count, Size at) {
   Eight a[8], b[8];
-  for (int c = 0; c < 8; ++c) a[c] = eight_at(in + c * stride);
+  for (int c = 0; c < 8; ++c) a[c] = eight_at(in[c]);
   for (int c = 0; c < 8; c += 2) {
     b[c] = __builtin_shufflevector(a[c], a[c + 1], 0, 8, 1, 9, 4, 12, 5, 13);
     b[c + 1] = __builtin_shufflevector(a[c], a[c + 1], 2, 10, 3, 11, 6, 14, 7, 15);
@@ -70,133 +78,281 @@ MAXMARGIN_INLINE void transpose(const float* in, float* const* out, Size count, 
   for (Size r = 0; r < count; ++r) eight_at(out[r] + at) = b[r];
 }
 
+// CSR samples two by two, laid out by the columns in which either has a value, so that one look at
+// a column of a panel serves both. Among the samples of a window, those with values in the same
+// columns are paired. The columns are cut into strips, of which a panel's values stay in the first
+// cache while a window passes; not so that a sample has only a few values in each.
+template <class Index>
+class SamplePairs {
+ public:
+  static constexpr Size kWindow = 64;
+
+  SamplePairs(const CsrRows<float, Index>& samples, int n_threads)
+      : n_(samples.n_samples), slot_(static_cast<std::size_t>(n_)) {
+    constexpr Size kColumns = 256, kValues = 32, kMost = 4;
+    const Size stored = samples.work(0, n_), d = samples.n_features;
+    n_strips_ = std::clamp<Size>(std::min(d / kColumns + 1, stored / (kValues * n_ + 1)), 1, kMost);
+    for (Size strip = 1; strip < n_strips_; ++strip)
+      ends_.push_back(static_cast<Index>(d / n_strips_ * strip));
+    ends_.push_back(static_cast<Index>(d));
+    // A window has as much room as its samples have values; pages not written to cost nothing.
+    column_ = std::make_unique_for_overwrite<Index[]>(static_cast<std::size_t>(stored));
+    value_ = std::make_unique_for_overwrite<Two[]>(static_cast<std::size_t>(stored));
+    begin_.resize(static_cast<std::size_t>(n_windows() * begins_per_window()));
+    in_threads(n_windows(), n_threads, [&](Size first, Size last) {
+      for (Size window = first; window < last; ++window) lay_out(samples, window);
+    });
+  }
+
+  Size n_windows() const { return (n_ + kWindow - 1) / kWindow; }
+  Size n_strips() const { return n_strips_; }
+
+  // Where the samples of a window lie among those of its pairs.
+  const std::uint8_t* slots(Size window) const { return slot_.data() + window * kWindow; }
+
+  // Where the columns and values of its first pair begin, those of the second and so on, first in
+  // one strip, then in the next; there the others end.
+  const Size* begins(Size window) const { return begin_.data() + window * begins_per_window(); }
+
+  struct Two {
+    float one, two;
+  };
+  const Index* columns() const { return column_.get(); }
+  const Two* values() const { return value_.get(); }
+
+ private:
+  // Which columns have values, roughly: some share a bit.
+  struct Pattern {
+    static constexpr int kWords = 4, kBitsOfBit = 8;
+    std::uint64_t words[kWords];
+
+    MAXMARGIN_INLINE void set(const CsrEntries<float, Index>& row, int shift) {
+      alignas(8) std::uint8_t has[64 * kWords] = {};
+      for (Size k = 0; k < row.count; ++k) has[row.column(k) >> shift] = 1;
+      for (int k = 0; k < kWords; ++k) {
+        words[k] = 0;
+        for (int j = 0; j < 64; j += 8) {
+          std::uint64_t eight;  // bytes, each 0 or 1, whose sum by powers of 2 is at the top
+          std::memcpy(&eight, has + 64 * k + j, 8);
+          words[k] |= ((eight * 0x0102040810204080u) >> 56) << j;
+        }
+      }
+    }
+    MAXMARGIN_INLINE int distance(const Pattern& other) const {
+      int apart = 0;
+      for (int k = 0; k < kWords; ++k) apart += std::popcount(words[k] ^ other.words[k]);
+      return apart;
+    }
+  };
+
+  // Puts samples in an order in which every two are a pair: the one with the most values comes
+  // first and gets the one most like it, and so on.
+  MAXMARGIN_INLINE static void pair_up(const CsrEntries<float, Index>* samples, Size count,
+                                       int shift, Size* order) {
+    Pattern pattern[kWindow];
+    for (Size i = 0; i < count; ++i) pattern[i].set(samples[i], shift);
+    std::iota(order, order + count, Size{0});
+    std::stable_sort(order, order + count,
+                     [&](Size i, Size j) { return samples[i].count > samples[j].count; });
+    for (Size at = 0; at + 1 < count; at += 2) {
+      Size best = at + 1;
+      int least = std::numeric_limits<int>::max();
+      for (Size j = at + 1; j < count; ++j) {
+        const int apart = pattern[order[at]].distance(pattern[order[j]]);
+        if (apart < least) best = j, least = apart;
+      }
+      std::rotate(order + at + 1, order + best, order + best + 1);
+    }
+  }
+
+  MAXMARGIN_CLONES void lay_out(const CsrRows<float, Index>& samples, Size window) {
+    const Size first = window * kWindow, count = std::min(kWindow, n_ - first);
+    const int width = std::bit_width(static_cast<std::uint64_t>(samples.n_features));
+    CsrEntries<float, Index> given[kWindow], left[kWindow + 1] = {};
+    for (Size i = 0; i < count; ++i) given[i] = samples.entries(first + i);
+    Size order[kWindow];
+    pair_up(given, count, std::max(0, width - Pattern::kBitsOfBit), order);
+    for (Size at = 0; at < count; ++at) {
+      slot_[first + order[at]] = static_cast<std::uint8_t>(at);
+      left[at] = given[order[at]];
+    }
+    Size* begin = begin_.data() + window * begins_per_window();
+    *begin = samples.work(0, first);
+    for (const Index end : ends_)
+      for (Size at = 0; at < count; at += 2, ++begin)
+        begin[1] = merge(taken(left[at], end), taken(left[at + 1], end), *begin);
+  }
+
+  // What a sample has in columns below `end`, which it has no longer.
+  MAXMARGIN_INLINE static CsrEntries<float, Index> taken(CsrEntries<float, Index>& sample,
+                                                         Index end) {
+    const CsrEntries<float, Index> all = sample;
+    const Size count = std::lower_bound(all.columns, all.columns + all.count, end) - all.columns;
+    sample = {all.values + count, all.columns + count, all.count - count};
+    return {all.values, all.columns, count};
+  }
+
+  // Writes from `at` on; where that ends.
+  MAXMARGIN_INLINE Size merge(const CsrEntries<float, Index> one,
+                              const CsrEntries<float, Index> two, Size at) {
+    Size j = 0, k = 0;
+    for (; j < one.count && k < two.count; ++at) {
+      const Index a = one.columns[j], b = two.columns[k];
+      const float x = one.values[j], y = two.values[k];
+      column_[at] = a < b ? a : b;
+      value_[at] = {a <= b ? x : 0.0f, b <= a ? y : 0.0f};
+      j += a <= b;
+      k += b <= a;
+    }
+    for (; j < one.count; ++j, ++at)
+      column_[at] = one.columns[j], value_[at] = {one.values[j], 0.0f};
+    for (; k < two.count; ++k, ++at)
+      column_[at] = two.columns[k], value_[at] = {0.0f, two.values[k]};
+    return at;
+  }
+
+  Size begins_per_window() const { return n_strips_ * (kWindow / 2) + 1; }
+
+  Size n_, n_strips_;
+  std::vector<Index> ends_;         // of the strips
+  std::vector<std::uint8_t> slot_;  // of each sample, in its window
+  std::vector<Size> begin_;         // by window, strip and pair
+  std::unique_ptr<Index[]> column_;
+  std::unique_ptr<Two[]> value_;
+};
+
 // CSR samples: all of them are streamed against a panel of rows.
 template <class Index>
 class SparseKernel {
  public:
-  static constexpr Size kRows = SparsePanel::kRows;
-  static constexpr Size kTile = 128;  // samples of a thread's share
+  static constexpr Size kRows = SparsePanel::kRows, kWindow = SamplePairs<Index>::kWindow;
 
-  SparseKernel(CsrRows<float, Index> samples, const float* squares, KernelFormula formula)
-      : samples_(samples), squares_(squares), formula_(formula) {}
+  // Kernel values of the samples of a window, by slot, with the rows of a panel.
+  struct Block {
+    alignas(64) float values[kWindow][kRows];
+  };
+
+  SparseKernel(CsrRows<float, Index> samples, const float* squares, KernelFormula formula,
+               int n_threads)
+      : samples_(samples), squares_(squares), formula_(formula), pairs_(samples, n_threads) {}
 
   Size n_samples() const { return samples_.n_samples; }
   Size n_features() const { return samples_.n_features; }
+  Size n_windows() const { return pairs_.n_windows(); }
 
-  // Kernel values between `count` rows in the panel and the samples first <= j < last:
-  // values[r][j]. `row_squares` has kRows entries, whatever `count`.
-  MAXMARGIN_CLONES void tile(const SparsePanel& panel, const float* row_squares, Size count,
-                             Size first, Size last, float* const* values) const {
+  // `row_squares` has kRows entries, whatever the panel has.
+  MAXMARGIN_CLONES void evaluate(const SparsePanel& panel, const float* row_squares, Size window,
+                                 Block& block) const {
     switch (panel.width() / 8) {
       case 1:
-        return tile_of<1>(panel, row_squares, count, first, last, values);
+        return evaluate_with<1>(panel, row_squares, window, block);
       case 2:
-        return tile_of<2>(panel, row_squares, count, first, last, values);
+        return evaluate_with<2>(panel, row_squares, window, block);
       case 3:
-        return tile_of<3>(panel, row_squares, count, first, last, values);
+        return evaluate_with<3>(panel, row_squares, window, block);
+      case 4:
+        return evaluate_with<4>(panel, row_squares, window, block);
       default:
-        return tile_of<kRows / 8>(panel, row_squares, count, first, last, values);
+        return evaluate_with<kRows / 8>(panel, row_squares, window, block);
     }
   }
 
-  // sums[c][r] += coef[c][j] k(row r, sample j) over the samples j of a panel of them, for each of
-  // kRows rows r that the panel of rows has.
-  MAXMARGIN_CLONES void add_sums(const SparsePanel& panel, const float* row_squares, Size samples,
-                                 const float* coef, Size n_sums, double* sums) const {
-    switch (panel.width() / 8) {
-      case 1:
-        return add_sums_of<1>(panel, row_squares, samples, coef, n_sums, sums);
-      case 2:
-        return add_sums_of<2>(panel, row_squares, samples, coef, n_sums, sums);
-      case 3:
-        return add_sums_of<3>(panel, row_squares, samples, coef, n_sums, sums);
-      default:
-        return add_sums_of<kRows / 8>(panel, row_squares, samples, coef, n_sums, sums);
+  // sums[c][r] += coef[c][j] k(row r, sample j) over the samples begin <= j < end of a window.
+  MAXMARGIN_CLONES void add_sums(const Block& block, Size begin, Size end, const float* coef,
+                                 Size n_sums, double* sums) const {
+    const std::uint8_t* slot = pairs_.slots(0);
+    for (Size c = 0; c < n_sums; ++c, coef += n_samples(), sums += kRows) {
+      Eight total[kRows / 8] = {};
+      for (Size j = begin; j < end; ++j)
+        for (Size lane = 0; lane < kRows / 8; ++lane)
+          total[lane] += coef[j] * eight_at(block.values[slot[j]] + 8 * lane);
+      for (Size lane = 0; lane < kRows / 8; ++lane)
+        for (int r = 0; r < 8; ++r) sums[8 * lane + r] += static_cast<double>(total[lane][r]);
     }
   }
 
   // out[r][0..n) = kernel values between sample index[r] of `other` and all samples here.
   void rows(const SparseKernel& other, const std::int32_t* index, Size count, float* const* out,
             int n_threads) const {
-    const Size n_tiles = (n_samples() + kTile - 1) / kTile;
-    in_threads(n_tiles, n_threads, [&](Size first, Size last) {
+    in_threads(n_windows(), n_threads, [&](Size first, Size last) {
       SparsePanel panel(n_features());
+      Block block{};
       float squares[kRows] = {};
       for (Size from = 0; from < count; from += kRows) {
         const Size rows = std::min(kRows, count - from);
         panel.fill(other.samples_, index + from, rows);
         for (Size r = 0; r < rows; ++r) squares[r] = other.squares_[index[from + r]];
-        tile(panel, squares, rows, first * kTile, std::min(last * kTile, n_samples()), out + from);
+        for (Size window = first; window < last; ++window) {
+          evaluate(panel, squares, window, block);
+          write(block, window, rows, out + from);
+        }
       }
     });
   }
 
  private:
-  // All with 8 kLanes rows in the panel.
-  template <int kLanes>
-  MAXMARGIN_INLINE void tile_of(const SparsePanel& panel, const float* row_squares, Size count,
-                                Size first, Size last, float* const* values) const {
-    alignas(64) float block[kPanel][8 * kLanes];
-    for (Size from = first; from < last; from += kPanel) {
-      const Size samples = std::min(kPanel, last - from);
-      values_of<kLanes>(panel, row_squares, from, samples, block);
-      if (samples == kPanel) {
-        for (Size s = 0; s < kPanel; s += 8)
-          for (Size r = 0; r < count; r += 8)
-            transpose<8 * kLanes>(block[s] + r, values + r, std::min<Size>(8, count - r), from + s);
-        continue;
+  MAXMARGIN_CLONES void write(const Block& block, Size window, Size rows, float* const* out) const {
+    const std::uint8_t* slot = pairs_.slots(window);
+    const Size begin = window * kWindow, count = std::min(kWindow, n_samples() - begin);
+    Size j = 0;
+    for (; j + 8 <= count; j += 8)
+      for (Size r = 0; r < rows; r += 8) {
+        const float* in[8];
+        for (Size c = 0; c < 8; ++c) in[c] = block.values[slot[j + c]] + r;
+        transpose(in, out + r, std::min<Size>(8, rows - r), begin + j);
       }
-      for (Size r = 0; r < count; ++r)
-        for (Size s = 0; s < samples; ++s) values[r][from + s] = block[s][r];
-    }
+    for (; j < count; ++j)
+      for (Size r = 0; r < rows; ++r) out[r][begin + j] = block.values[slot[j]][r];
+    if (begin + 2 * kWindow > n_samples()) return;
+    for (Size r = 0; r < rows; ++r)  // the lines come while the next window is evaluated
+      for (Size k = kWindow; k < 2 * kWindow; k += 16) MAXMARGIN_PREFETCH(out[r] + begin + k);
   }
 
+  // With 8 kLanes rows in the panel.
   template <int kLanes>
-  MAXMARGIN_INLINE void add_sums_of(const SparsePanel& panel, const float* row_squares,
-                                    Size samples, const float* coef, Size n_sums,
-                                    double* sums) const {
-    alignas(64) float block[kPanel][8 * kLanes];
-    const Size from = samples * kPanel, count = std::min(kPanel, n_samples() - from);
-    values_of<kLanes>(panel, row_squares, from, count, block);
-    for (Size c = 0; c < n_sums; ++c, coef += kPanel, sums += kRows) {
-      Eight total[kLanes] = {};
-      for (Size s = 0; s < count; ++s)
-        for (int lane = 0; lane < kLanes; ++lane)
-          total[lane] += coef[s] * eight_at(block[s] + 8 * lane);
-      for (int lane = 0; lane < kLanes; ++lane)
-        for (int r = 0; r < 8; ++r) sums[8 * lane + r] += static_cast<double>(total[lane][r]);
-    }
-  }
-
-  // block[s] = kernel values between sample from + s and the rows of the panel.
-  template <int kLanes>
-  MAXMARGIN_INLINE void values_of(const SparsePanel& panel, const float* row_squares, Size from,
-                                  Size count, float (*block)[8 * kLanes]) const {
+  MAXMARGIN_INLINE void evaluate_with(const SparsePanel& panel, const float* row_squares,
+                                      Size window, Block& block) const {
     const auto* columns = reinterpret_cast<const Eight*>(panel.values());
     const std::uint32_t* place = panel.places();
-    for (Size s = 0; s < count; ++s) {
-      Eight even[kLanes] = {}, odd[kLanes] = {};
-      const auto add = [&](Eight* sums, Size k) MAXMARGIN_INLINED {
-        const Eight* column = columns + place[samples_.columns[k]];
-        const float value = samples_.values[k];
-        for (int lane = 0; lane < kLanes; ++lane) sums[lane] += value * column[lane];
-      };
-      const Size end = samples_.offsets[from + s + 1];
-      Size k = samples_.offsets[from + s];
-      for (; k + 2 <= end; k += 2) {
-        add(even, k);
-        add(odd, k + 1);
+    const Index* column = pairs_.columns();
+    const auto* value = pairs_.values();
+    const Size begin = window * kWindow, count = std::min(kWindow, n_samples() - begin);
+    const Size n_strips = pairs_.n_strips();
+    const Size* range = pairs_.begins(window);
+    for (Size strip = 0; strip < n_strips; ++strip) {
+      for (Size at = 0; at < count; at += 2, ++range) {
+        Eight one[kLanes] = {}, two[kLanes] = {};
+        if (strip > 0) {
+          for (int lane = 0; lane < kLanes; ++lane) {
+            one[lane] = eight_at(block.values[at] + 8 * lane);
+            two[lane] = eight_at(block.values[at + 1] + 8 * lane);
+          }
+        }
+        for (Size k = range[0]; k < range[1]; ++k) {
+          const Eight* from = columns + place[column[k]];
+          Eight x[kLanes];
+#pragma GCC unroll 8  // as are the loops below: all of it stays in registers
+          for (int lane = 0; lane < kLanes; ++lane) x[lane] = from[lane];
+#pragma GCC unroll 8
+          for (int lane = 0; lane < kLanes; ++lane) one[lane] += value[k].one * x[lane];
+#pragma GCC unroll 8
+          for (int lane = 0; lane < kLanes; ++lane) two[lane] += value[k].two * x[lane];
+        }
+        for (int lane = 0; lane < kLanes; ++lane) {
+          eight_at(block.values[at] + 8 * lane) = one[lane];
+          eight_at(block.values[at + 1] + 8 * lane) = two[lane];
+        }
       }
-      if (k < end) add(even, k);
-      for (int lane = 0; lane < kLanes; ++lane)
-        eight_at(block[s] + 8 * lane) = even[lane] + odd[lane];
-      apply_kernel(formula_, squares_[from + s], row_squares, 8 * kLanes, block[s]);
     }
+    const std::uint8_t* slot = pairs_.slots(window);
+    for (Size j = 0; j < count; ++j)
+      apply_kernel(formula_, squares_[begin + j], row_squares, 8 * kLanes, block.values[slot[j]]);
   }
 
   CsrRows<float, Index> samples_;
   const float* squares_;
   KernelFormula formula_;
+  SamplePairs<Index> pairs_;
 };
 
 }  // namespace maxmargin

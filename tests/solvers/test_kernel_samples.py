@@ -118,7 +118,7 @@ def test_sums_of_parts_whatever_their_lengths_and_the_size_of_their_coefficients
 
 
 @pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 7, 8, 9, 17, 23, 25, 33, 100])
+@pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 7, 8, 9, 17, 23, 25, 33, 39, 41, 100])
 def test_any_number_of_rows_is_predicted(storage, m):
     """Tiles of every height and width."""
     X, Z = many(n=50)
@@ -130,6 +130,28 @@ def test_any_number_of_rows_is_predicted(storage, m):
     out = np.full((m, 2), np.nan)
     samples.rows().predict(*parts, square, coef, np.array([len(X)], dtype=np.int32), out)
     np.testing.assert_allclose(out, kernel(Z[:m], X) @ coef.T, atol=1e-4)
+
+
+@pytest.mark.parametrize("d", [1, 40, 300, 1200], ids="{} columns".format)
+@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 200])
+def test_pairs_of_sparse_samples_are_the_formula_whatever_the_window_and_the_strips(n, d):
+    """Samples are paired in windows of 64, and of many columns a strip is used at a time."""
+    rng = np.random.default_rng(n)
+    X = np.where(rng.random((n, d)) < rng.random((n, 1)), rng.normal(size=(n, d)), 0.0)
+    X[:: max(2, n // 3)] = 0.0
+    kernel = Gaussian(1.0 / d)
+    samples = KernelSamples(kernel, sparse.csr_array(X))
+    K = rows_of(samples, range(n))
+    np.testing.assert_allclose(K, kernel(X, X), atol=2e-6)
+    np.testing.assert_array_equal(K, K.T)  # both sums go by rising columns
+    parts = np.array([n // 3, 0, n - n // 3], dtype=np.int32)
+    coef, out = rng.normal(size=(2, n)), np.empty((n, 6))
+    own, square = samples.own
+    samples.rows().predict(own.data, own.indices, own.indptr, square, coef, parts, out)
+    exact = np.split(kernel(X, X), [n // 3], axis=1), np.split(coef, [n // 3], axis=1)
+    expected = [values @ c.T for values, c in zip(*exact, strict=True)]
+    np.testing.assert_allclose(out[:, [0, 1, 4, 5]], np.hstack(expected), atol=1e-4)
+    np.testing.assert_array_equal(out[:, 2:4], 0.0)
 
 
 def test_samples_are_compressed_block_by_block(monkeypatch):

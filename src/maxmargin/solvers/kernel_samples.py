@@ -20,8 +20,8 @@ from maxmargin.validation import Array, Matrix, view_rows
 _EXACT_VALUES, _EXACT_PRODUCTS, _EXACT_PREDICTED = 2**23, 2**27, 2**20
 
 #: Rows by which the layout is chosen, and columns at a time; columns from which a shift pays; share
-#: of values beyond which CSR is slower.
-_LOOKED_AT, _TOGETHER, _WIDE, _SPARSE = 256, 2**12, 16, 0.35
+#: of values beyond which CSR is no faster.
+_LOOKED_AT, _TOGETHER, _WIDE, _SPARSE = 256, 2**12, 16, 0.7
 
 #: Values held at a time.
 _VALUES_PER_BLOCK = 2**22
