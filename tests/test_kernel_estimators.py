@@ -172,6 +172,29 @@ def test_scikit_learns_tools_work():
     assert cross_val_score(SVC(kernel="precomputed"), K, y).mean() > 0.94
 
 
+def test_what_predictions_prepare_is_kept_but_never_stale():
+    """The support vectors are laid out once; not pickled, and not used for others than they are."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 20)) * (rng.random((3000, 20)) < 0.3)
+    model = SVC(gamma=0.05).fit(X, np.sign(X[:, 0] + 0.5 * rng.normal(size=3000)))
+    small = len(pickle.dumps(model))
+    first = model.decision_function(X)
+    kept = model._samples._all_rows
+    assert len(pickle.dumps(model)) == small
+    np.testing.assert_array_equal(model.decision_function(X), first)
+    assert model._samples._all_rows is kept
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.decision_function(X), first)
+    np.testing.assert_array_equal(model.set_params(n_jobs=2).decision_function(X), first)
+    model.support_vectors_ = 0.5 * model.support_vectors_
+    np.testing.assert_allclose(
+        model.decision_function(2.0 * X),
+        model.dual_coef_[0] @ rbf_kernel(model.support_vectors_, 2.0 * X, gamma=0.05)
+        + model.intercept_,
+        atol=1e-4,
+    )
+
+
 def test_models_can_be_cloned_and_pickled():
     X, y = IRIS
     model = SVC(C=3.0, kernel=Gaussian(0.2)).fit(X, y)

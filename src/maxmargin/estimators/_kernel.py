@@ -82,6 +82,7 @@ class KernelBase(CertifiedModel):
     support_vectors_: Matrix
     n_iter_: Any  # an array; a number where one problem is all there can be
     _no_limit = (None, -1)  # scikit-learn's kernel machines say -1
+    _samples: KernelSamples | None = None  # the support vectors as predictions read them
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -225,8 +226,9 @@ class KernelBase(CertifiedModel):
         X, _ = view_rows(self._check_rows(X, reset=False))
         if self._fitted_kernel is None:  # X has the kernel values themselves
             return summed(X[:, self.support_], coef, parts)
-        jobs = n_threads(self.n_jobs)
-        samples = KernelSamples(self._fitted_kernel, self.support_vectors_, jobs)
+        jobs, samples = n_threads(self.n_jobs), self._samples
+        if samples is None or samples.X is not self.support_vectors_ or samples.n_threads != jobs:
+            samples = KernelSamples(self._fitted_kernel, self.support_vectors_, jobs)
         return samples.predict(X, coef, parts)
 
 
@@ -241,7 +243,10 @@ class KernelModel(KernelBase):
         self.intercept_ = np.array([found.b / self._unit(found) for found in self.solutions_])
         self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_], dtype=np.int32)
         self.shape_fit_ = (X.shape[0], X.shape[0]) if self._precomputed else X.shape
-        self._fitted_kernel = None if self._precomputed else kernel
+        self._fitted_kernel, self._samples = None, None
+        if not self._precomputed:
+            self._fitted_kernel = kernel
+            self._samples = KernelSamples(kernel, self.support_vectors_, n_threads(self.n_jobs))
 
     def estimate_cost(self, X: Any, y: Any = None, *, max_time: float = 1.0) -> CostEstimate:
         """Estimate time and memory of a fit, and say what would make it cheaper.

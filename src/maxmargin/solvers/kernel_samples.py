@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from copy import copy
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +89,14 @@ class KernelSamples:
             samples[rows] = (X[rows] if centre is None else X[rows] - centre) * unit
         return samples, np.einsum("ij,ij->i", samples, samples, dtype=np.float64).astype(np.float32)
 
+    def __reduce__(self) -> Any:
+        """Leave out what is made on demand."""
+        return KernelSamples, (self.kernel, self.X, self.n_threads)
+
+    @cached_property
+    def _all_rows(self) -> _core.KernelRows:
+        return self.rows()
+
     @cached_property
     def own(self) -> tuple[Matrix, Array]:
         """The samples themselves, prepared."""
@@ -154,13 +162,13 @@ class KernelSamples:
         n_values = X.shape[0] * self.X.shape[0]
         if self.formula is None or (n_values <= _EXACT_PREDICTED and affords_float64(X, n_values)):
             return self.exact(X, coef, parts)
-        source, coef = self.rows(), np.ascontiguousarray(coef)
+        coef = np.ascontiguousarray(coef)
         sizes = np.array([self.X.shape[0]] if parts is None else parts, dtype=np.int32)
         out = values.reshape(X.shape[0], -1)
         stored = X.nnz // X.shape[0] if self._takes_csr and sparse.issparse(X) else X.shape[1]
         for rows in _slices(X.shape[0], stored):
             samples, square = self.prepared(X[rows])
-            source.predict(*_parts(samples), square, coef, sizes, out[rows])
+            self._all_rows.predict(*_parts(samples), square, coef, sizes, out[rows])
         return values
 
 
@@ -183,8 +191,8 @@ class SharedSamples:
         first, second = self.pairs[place]
         rows = np.concatenate([self.members[first], self.members[second]])
         values, square = self.samples.own
-        pair = copy(self.samples)
-        pair.X, pair.own = X, (values[rows], square[rows])
+        pair = KernelSamples(self.samples.kernel, X, self.samples.n_threads)
+        pair._layout, pair.own = self.samples._layout, (values[rows], square[rows])
         pair.shared = self.classes[first].pair(self.classes[second], self.samples.n_threads)
         return pair
 
