@@ -2,6 +2,7 @@
 
 import pickle
 
+import joblib
 import numpy as np
 import pytest
 from scipy import sparse
@@ -172,7 +173,7 @@ def test_scikit_learns_tools_work():
     assert cross_val_score(SVC(kernel="precomputed"), K, y).mean() > 0.94
 
 
-def test_what_predictions_prepare_is_kept_but_never_stale():
+def test_what_predictions_prepare_is_kept_but_never_stale(tmp_path):
     """The support vectors are laid out once; not pickled, and not used for others than they are."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 20)) * (rng.random((3000, 20)) < 0.3)
@@ -183,9 +184,14 @@ def test_what_predictions_prepare_is_kept_but_never_stale():
     assert len(pickle.dumps(model)) == small
     np.testing.assert_array_equal(model.decision_function(X), first)
     assert model._samples._all_rows is kept
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.decision_function(X), first)
+    joblib.dump(model, tmp_path / "model")
+    assert (tmp_path / "model").stat().st_size < 1.1 * small
+    for again in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model")):
+        np.testing.assert_array_equal(again.decision_function(X), first)
+        assert again._samples.X is again.support_vectors_
     np.testing.assert_array_equal(model.set_params(n_jobs=2).decision_function(X), first)
+    with pytest.raises(ValueError, match="read-only"):
+        model.support_vectors_ *= 0.5
     model.support_vectors_ = 0.5 * model.support_vectors_
     np.testing.assert_allclose(
         model.decision_function(2.0 * X),

@@ -17,7 +17,7 @@ from sklearn.preprocessing import scale
 
 from made import csr, overlapping, weights_for
 from maxmargin import SVC, LinearSVC, Status
-from maxmargin.multiclass import votes
+from maxmargin.multiclass import class_labels, votes
 from maxmargin.solvers import SGD, DualCD, KernelPegasos, Pegasos
 from sklearn import svm
 
@@ -113,6 +113,14 @@ def test_labels_can_be_anything_in_any_order(kind, names):
     model = LinearSVC(multi_class=kind, random_state=0).fit(IRIS[0], labels)
     assert model.classes_.tolist() == sorted(names)
     assert model.score(IRIS[0], labels) > 0.9
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.float16, np.float64, "U3"])
+def test_two_labels_are_those_that_numpy_finds(dtype):
+    y = np.array([1, 0, 0, 1]).astype(dtype)
+    classes = class_labels(y)
+    np.testing.assert_array_equal(classes, np.unique(y))
+    assert classes.dtype == np.unique(y).dtype
 
 
 @KINDS

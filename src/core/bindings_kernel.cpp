@@ -70,8 +70,12 @@ void sparse_source(BoundSource* self, In<float> values, In<Index> columns, In<In
                    int n_threads) {
   const auto rows = csr_rows<Index>(values, columns, offsets, n_features);
   require_length(squares, rows.n_samples, "squares");
-  make_source(self, std::make_shared<SparseKernel<Index>>(rows, squares.data(), formula, n_threads),
-              n_threads);
+  std::shared_ptr<SparseKernel<Index>> kernel;
+  {
+    nb::gil_scoped_release release;
+    kernel = std::make_shared<SparseKernel<Index>>(rows, squares.data(), formula, n_threads);
+  }
+  make_source(self, std::move(kernel), n_threads);
 }
 
 Coefficients coefficients(const BoundSource& source, InMatrix<double> coef, InOrder parts,
@@ -92,7 +96,7 @@ Coefficients coefficients(const BoundSource& source, InMatrix<double> coef, InOr
 }
 
 void predict_dense(const BoundSource& self, InMatrix<float> samples, In<float> squares,
-                   InMatrix<double> coef, InOrder parts, OutRows out) {
+                   InMatrix<double> coef, InOrder parts, OutRows out, int n_threads) {
   const auto* kernel = std::get_if<std::shared_ptr<DenseKernel>>(&self.kernel);
   require(kernel != nullptr, "only dense sources predict dense rows");
   const Size m = static_cast<Size>(samples.shape(0));
@@ -101,18 +105,19 @@ void predict_dense(const BoundSource& self, InMatrix<float> samples, In<float> s
           "samples have the wrong number of columns");
   const Coefficients weights = coefficients(self, coef, parts, m, out);
   nb::gil_scoped_release release;
-  kernel_sums(**kernel, samples.data(), squares.data(), m, weights, out.data(), self.n_threads);
+  kernel_sums(**kernel, samples.data(), squares.data(), m, weights, out.data(), n_threads);
 }
 
 template <class Index>
 void predict_sparse(const BoundSource& self, In<float> values, In<Index> columns, In<Index> offsets,
-                    In<float> squares, InMatrix<double> coef, InOrder parts, OutRows out) {
+                    In<float> squares, InMatrix<double> coef, InOrder parts, OutRows out,
+                    int n_threads) {
   const auto predict = [&](const auto& kernel) {
     const auto rows = csr_rows<Index>(values, columns, offsets, kernel.n_features());
     require_length(squares, rows.n_samples, "squares");
     const Coefficients weights = coefficients(self, coef, parts, rows.n_samples, out);
     nb::gil_scoped_release release;
-    kernel_sums(kernel, rows, squares.data(), weights, out.data(), self.n_threads);
+    kernel_sums(kernel, rows, squares.data(), weights, out.data(), n_threads);
   };
   if (const auto* kernel = std::get_if<std::shared_ptr<SparseKernel<int>>>(&self.kernel))
     return predict(**kernel);
@@ -252,11 +257,14 @@ void bind_kernel(nb::module_& m) {
           },
           "index"_a, "out"_a)
       .def("predict", &predict_dense, "samples"_a.noconvert(), "squares"_a.noconvert(), "coef"_a,
-           "parts"_a, "out"_a, "Sums of coef times kernel values with the samples of this source.")
+           "parts"_a, "out"_a, "n_threads"_a,
+           "Sums of coef times kernel values with the samples of this source.")
       .def("predict", &predict_sparse<int>, "values"_a.noconvert(), "columns"_a.noconvert(),
-           "offsets"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "parts"_a, "out"_a)
+           "offsets"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "parts"_a, "out"_a,
+           "n_threads"_a)
       .def("predict", &predict_sparse<long long>, "values"_a.noconvert(), "columns"_a.noconvert(),
-           "offsets"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "parts"_a, "out"_a);
+           "offsets"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "parts"_a, "out"_a,
+           "n_threads"_a);
 
   nb::class_<BoundClassRows>(m, "ClassRows", "Kernel rows of a class among its own samples.")
       .def(

@@ -75,6 +75,7 @@ void bind_newton(nb::module_& m) {
           },
           "dsyrk"_a, "dpotrf"_a, "dpotrs"_a);
 
+  m.attr("ROWS_TO_LEND") = kRowsToLend;
   nb::class_<Level>(m, "NewtonLevel", "Newton's method on all rows, or on a sample.")
       .def("__init__", &make_level, "rows"_a, "terms"_a, "bias"_a, "free"_a, "blas"_a,
            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
@@ -100,7 +101,7 @@ void bind_newton(nb::module_& m) {
               });
             });
           },
-          "sample"_a, "places"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+          "sample"_a, "places"_a.noconvert(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
           "Take the curvature from a sample of the rows at these places, if it has rows enough.")
       .def(
           "rough_solve",

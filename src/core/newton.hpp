@@ -31,6 +31,9 @@ inline std::vector<double> shifted(std::vector<double> a, double scale,
   return a;
 }
 
+// Rows in a sloped piece, for each feature, from which a sample tells the curvature of all.
+constexpr Size kRowsToLend = 100;
+
 // What lends its curvature: the level of a sample, whatever its storage.
 struct Lender {
   virtual ~Lender() = default;
@@ -80,9 +83,7 @@ class NewtonLevel : public Lender {
   // no Gram matrix of all rows is needed then, as long as the steps do well. `places` are those of
   // the sample's rows among these.
   void borrow(Lender& sample, const std::int32_t* places) {
-    constexpr Size kRowsPerFeature = 100;
-    if (!terms_.loss.bounded &&
-        sample.n_sloped() >= kRowsPerFeature * static_cast<Size>(w.size())) {
+    if (!terms_.loss.bounded && sample.n_sloped() >= kRowsToLend * static_cast<Size>(w.size())) {
       sample_ = &sample;
       places_ = places;
     }

@@ -81,7 +81,7 @@ MAXMARGIN_INLINE void transpose(const float* const* in, float* const* out, Size 
 // CSR samples two by two, laid out by the columns in which either has a value, so that one look at
 // a column of a panel serves both. Among the samples of a window, those with values in the same
 // columns are paired. The columns are cut into strips, of which a panel's values stay in the first
-// cache while a window passes; not so that a sample has only a few values in each.
+// cache while a window passes; fewer strips where a sample would have few values in each.
 template <class Index>
 class SamplePairs {
  public:
@@ -110,8 +110,8 @@ class SamplePairs {
   // Where the samples of a window lie among those of its pairs.
   const std::uint8_t* slots(Size window) const { return slot_.data() + window * kWindow; }
 
-  // Where the columns and values of its first pair begin, those of the second and so on, first in
-  // one strip, then in the next; there the others end.
+  // Where the columns and values of its first pair begin in the first strip, those of the second
+  // pair and so on, then in the next strip: each ends where the next begins.
   const Size* begins(Size window) const { return begin_.data() + window * begins_per_window(); }
 
   struct Two {

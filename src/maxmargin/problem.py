@@ -53,6 +53,12 @@ class Problem:
         other._check_targets()
         return other
 
+    def stored_in(self, places: NDArray[np.int32]) -> int:
+        """Count the stored values of these rows."""
+        if isinstance(self.X, np.ndarray):
+            return len(places) * self.n_features
+        return int((self.X.indptr[places + 1] - self.X.indptr[places]).sum())
+
     def part(self, places: NDArray[np.int32], cost: Array) -> Problem:
         """Return the problem of a copy of these rows, at other costs."""
         dense = isinstance(self.X, np.ndarray)

@@ -86,6 +86,16 @@ def test_the_gaussian_sees_indicators_from_their_commonest_values(asked, dtype):
     )
 
 
+def test_a_column_far_from_0_beside_indicators_does_not_cancel():
+    """A year, indicators and measurements: few columns, many zeros."""
+    rng = np.random.default_rng(0)
+    year = rng.integers(1990, 2026, size=(3000, 1))
+    X = np.hstack([year, np.eye(6)[rng.integers(6, size=3000)], rng.normal(size=(3000, 3))])
+    kernel = Gaussian(0.1)
+    samples = KernelSamples(kernel, X)
+    np.testing.assert_allclose(rows_of(samples, range(40)), kernel(X[:40], X), atol=3e-5)
+
+
 def test_a_rare_value_is_not_what_samples_are_seen_from():
     """Seen from an outlier, values that differ little would not differ in float32."""
     X = indicators(3000)
@@ -128,26 +138,28 @@ def test_any_number_of_rows_is_predicted(storage, m):
     parts = (values.data, values.indices, values.indptr) if sparse.issparse(values) else (values,)
     coef = np.random.default_rng(0).normal(size=(2, len(X)))
     out = np.full((m, 2), np.nan)
-    samples.rows().predict(*parts, square, coef, np.array([len(X)], dtype=np.int32), out)
+    samples.rows().predict(*parts, square, coef, np.array([len(X)], dtype=np.int32), out, 1)
     np.testing.assert_allclose(out, kernel(Z[:m], X) @ coef.T, atol=1e-4)
 
 
 @pytest.mark.parametrize("d", [1, 40, 300, 1200], ids="{} columns".format)
 @pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 200])
-def test_pairs_of_sparse_samples_are_the_formula_whatever_the_window_and_the_strips(n, d):
+@pytest.mark.parametrize("index", [np.int32, np.int64], ids=["32 bits", "64 bits"])
+def test_pairs_of_sparse_samples_are_the_formula_whatever_the_window_and_the_strips(n, d, index):
     """Samples are paired in windows of 64, and of many columns a strip is used at a time."""
     rng = np.random.default_rng(n)
     X = np.where(rng.random((n, d)) < rng.random((n, 1)), rng.normal(size=(n, d)), 0.0)
-    X[:: max(2, n // 3)] = 0.0
-    kernel = Gaussian(1.0 / d)
-    samples = KernelSamples(kernel, sparse.csr_array(X))
+    X[1 :: max(2, n // 3)] = 0.0
+    kernel, rows = Gaussian(1.0 / d), sparse.csr_array(X)
+    rows.indices, rows.indptr = rows.indices.astype(index), rows.indptr.astype(index)
+    samples = KernelSamples(kernel, rows)
     K = rows_of(samples, range(n))
     np.testing.assert_allclose(K, kernel(X, X), atol=2e-6)
     np.testing.assert_array_equal(K, K.T)  # both sums go by rising columns
     parts = np.array([n // 3, 0, n - n // 3], dtype=np.int32)
     coef, out = rng.normal(size=(2, n)), np.empty((n, 6))
     own, square = samples.own
-    samples.rows().predict(own.data, own.indices, own.indptr, square, coef, parts, out)
+    samples.rows().predict(own.data, own.indices, own.indptr, square, coef, parts, out, 2)
     exact = np.split(kernel(X, X), [n // 3], axis=1), np.split(coef, [n // 3], axis=1)
     expected = [values @ c.T for values, c in zip(*exact, strict=True)]
     np.testing.assert_allclose(out[:, [0, 1, 4, 5]], np.hstack(expected), atol=1e-4)

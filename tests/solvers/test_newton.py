@@ -227,13 +227,25 @@ def test_a_sample_has_the_outlying_rows_and_stands_for_all():
     assert cost.sum() == pytest.approx(objective.problem.cost.sum(), rel=0.1)
 
 
-def test_samples_are_small_copies_unless_even_the_smallest_is_large(monkeypatch):
-    problem = objective_of(HINGE, X=np.ones((64_000, 3)), y=np.ones(64_000)).problem
+@pytest.mark.parametrize(("d", "sizes"), [(3, [1000]), (9, [1000, 8000])])
+def test_samples_are_small_copies_unless_only_a_large_one_can_lend(d, sizes, monkeypatch):
+    X = np.ones((64_000, d))
+    problem = objective_of(HINGE, X=X, y=np.ones(64_000)).problem
     assert Newton()._sample_sizes(problem) == [1000, 8000]
-    monkeypatch.setattr(newton, "_SAMPLE_VALUES", 23_999)
-    assert Newton()._sample_sizes(problem) == [1000]
     monkeypatch.setattr(newton, "_SAMPLE_VALUES", 1)
-    assert Newton()._sample_sizes(problem) == [1000]
+    assert Newton()._sample_sizes(problem) == sizes
+
+
+def test_where_a_few_rows_hold_most_values_no_sample_copies_them():
+    rng = np.random.default_rng(0)
+    n, d = 20_000, 60
+    X = np.zeros((n, d))
+    X[:, 0] = rng.normal(size=n)
+    X[:600] = 3.0 * rng.normal(size=(600, d))
+    y = np.sign(X[:, 0] + rng.normal(size=n))
+    objective = objective_of(SQUARED_HINGE, X=sparse.csr_array(X), y=y)
+    assert newton._samples(objective, [2500], seed=0) == []
+    assert solve_by(objective).certificate.relative_gap <= 1e-8
 
 
 def test_samples_of_csr_rows_with_long_indices():
@@ -243,9 +255,9 @@ def test_samples_of_csr_rows_with_long_indices():
     y = np.sign(dense[:, 0] + rng.normal(size=18_000))
     X = sparse.csr_array(dense)
     X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
-    with_long = LinearSVC(loss="squared_hinge", solver="newton", random_state=0).fit(X, y)
-    same = LinearSVC(loss="squared_hinge", solver="newton", random_state=0).fit(dense, y)
-    np.testing.assert_allclose(with_long.coef_, same.coef_, rtol=1e-9)
+    model = LinearSVC(loss="squared_hinge", solver="newton", tol=1e-12, random_state=0)
+    same = model.fit(dense, y).coef_
+    np.testing.assert_allclose(model.fit(X, y).coef_, same, rtol=1e-5)
 
 
 def sampled_level(objective, size):

@@ -40,7 +40,7 @@ _STATE = 16
 class CostEstimate:
     """What a fit will take, to within a small factor.
 
-    `seconds` is its time; `memory_bytes` its memory beyond X: kernel rows, a float32 copy of X, the
+    `seconds` is its time; `memory_bytes` its memory beyond X: kernel rows, float32 copies of X, the
     solver's state; `n_support` the support vectors to expect; `cache_rows` the kernel rows of the
     largest problem that the cache can hold; `advice` says what would make it cheaper.
     """
@@ -187,10 +187,10 @@ def _seconds_per_value(kernel: Kernel | None, X: Matrix, n_threads: int) -> floa
 
 
 def _memory(X: Matrix, n: int, rows: int) -> int:
-    """Kernel rows, X in float32, the solver's state."""
-    stored = X.nnz if sparse.issparse(X) else X.size
+    """Kernel rows, X in float32 and as its tiles read it, the solver's state."""
+    samples = 16 * X.nnz if sparse.issparse(X) else 8 * X.size
     block = SMO.working_set**2
-    return int(4 * n * rows + 4 * stored + 8 * _STATE * X.shape[0] + 4 * block)
+    return int(4 * n * rows + samples + 8 * _STATE * X.shape[0] + 4 * block)
 
 
 def _advice(

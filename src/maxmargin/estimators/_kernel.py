@@ -226,10 +226,10 @@ class KernelBase(CertifiedModel):
         X, _ = view_rows(self._check_rows(X, reset=False))
         if self._fitted_kernel is None:  # X has the kernel values themselves
             return summed(X[:, self.support_], coef, parts)
-        jobs, samples = n_threads(self.n_jobs), self._samples
-        if samples is None or samples.X is not self.support_vectors_ or samples.n_threads != jobs:
-            samples = KernelSamples(self._fitted_kernel, self.support_vectors_, jobs)
-        return samples.predict(X, coef, parts)
+        samples = self._samples
+        if samples is None or samples.X is not self.support_vectors_:
+            samples = KernelSamples(self._fitted_kernel, self.support_vectors_)
+        return samples.predict(X, coef, parts, n_threads(self.n_jobs))
 
 
 class KernelModel(KernelBase):
@@ -243,10 +243,27 @@ class KernelModel(KernelBase):
         self.intercept_ = np.array([found.b / self._unit(found) for found in self.solutions_])
         self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_], dtype=np.int32)
         self.shape_fit_ = (X.shape[0], X.shape[0]) if self._precomputed else X.shape
-        self._fitted_kernel, self._samples = None, None
-        if not self._precomputed:
-            self._fitted_kernel = kernel
-            self._samples = KernelSamples(kernel, self.support_vectors_, n_threads(self.n_jobs))
+        self._fitted_kernel = None if self._precomputed else kernel
+        self._keep_samples()
+
+    def _keep_samples(self) -> None:
+        """Keep the support vectors for predictions, and from being changed behind their back."""
+        if self._fitted_kernel is None:
+            self._samples = None
+            return
+        vectors = self.support_vectors_
+        for values in [vectors.data, vectors.indices] if sparse.issparse(vectors) else [vectors]:
+            values.flags.writeable = False
+        self._samples = KernelSamples(self._fitted_kernel, vectors)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_samples"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "support_vectors_"):
+            self._keep_samples()
 
     def estimate_cost(self, X: Any, y: Any = None, *, max_time: float = 1.0) -> CostEstimate:
         """Estimate time and memory of a fit, and say what would make it cheaper.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +18,9 @@ from maxmargin.validation import Array, Matrix, view_rows
 #: fit; and values for which it is not in a prediction.
 _EXACT_VALUES, _EXACT_PRODUCTS, _EXACT_PREDICTED = 2**23, 2**27, 2**20
 
-#: Rows by which the layout is chosen, and columns at a time; columns from which a shift pays; share
-#: of values beyond which CSR is no faster.
-_LOOKED_AT, _TOGETHER, _WIDE, _SPARSE = 256, 2**12, 16, 0.7
+#: Rows by which the layout is chosen, and columns at a time; share of values beyond which CSR is no
+#: faster.
+_LOOKED_AT, _TOGETHER, _SPARSE = 256, 2**12, 0.7
 
 #: Values held at a time.
 _VALUES_PER_BLOCK = 2**22
@@ -34,11 +33,11 @@ def affords_float64(X: Matrix, n_values: int) -> bool:
 
 
 class KernelSamples:
-    """Samples as the core's kernel tiles read them: float32, CSR if most of them is 0.
+    """Samples as the core's kernel tiles read them: float32, CSR if some of them is 0.
 
-    Dense samples are centred for the Gaussian, which changes no distance. Where the columns have a
+    Dense samples are shifted for the Gaussian, which changes no distance. Where the columns have a
     value that most samples share, as standardised indicators have, it becomes 0; else the mean
-    does, which saves small distances from cancellation.
+    does. Both save small distances from cancellation.
     """
 
     def __init__(self, kernel: Kernel | None, X: Matrix, n_threads: int = 1) -> None:
@@ -55,7 +54,7 @@ class KernelSamples:
             return True, None
         some, common = X[:: max(1, -(-n // _LOOKED_AT))], None
         shifts = isinstance(self.kernel, Gaussian) and n > 0
-        if shifts and d >= _WIDE:
+        if shifts:
             cut = range(_TOGETHER, d, _TOGETHER)
             common = np.concatenate([_commonest(part) for part in np.split(some, cut, axis=1)])
         if np.count_nonzero(some if common is None else some != common) < _SPARSE * some.size:
@@ -89,10 +88,6 @@ class KernelSamples:
             samples[rows] = (X[rows] if centre is None else X[rows] - centre) * unit
         return samples, np.einsum("ij,ij->i", samples, samples, dtype=np.float64).astype(np.float32)
 
-    def __reduce__(self) -> Any:
-        """Leave out what is made on demand."""
-        return KernelSamples, (self.kernel, self.X, self.n_threads)
-
     @cached_property
     def _all_rows(self) -> _core.KernelRows:
         return self.rows()
@@ -124,7 +119,9 @@ class KernelSamples:
         whole = np.array([len(support)], dtype=np.int32)
         for part in _slices(len(at), len(support)):
             some = at[part]
-            source.predict(*_parts(samples[some]), square[some], coef, whole, values[part])
+            source.predict(
+                *_parts(samples[some]), square[some], coef, whole, values[part], self.n_threads
+            )
             if part.stop < len(at) and stopped():
                 return None
         return values[:, 0]
@@ -145,7 +142,13 @@ class KernelSamples:
                 values[rows] = summed(self.kernel(X[rows], self.X), coef, parts)
         return values
 
-    def predict(self, X: Matrix, coef: Array, parts: NDArray[np.int32] | None = None) -> Array:
+    def predict(
+        self,
+        X: Matrix,
+        coef: Array,
+        parts: NDArray[np.int32] | None = None,
+        n_threads: int | None = None,
+    ) -> Array:
         """Σ c_j k(x_j, x) of every row x of X and every row c of coef, in bounded memory.
 
         With `parts`, numbers of samples that follow each other, a sum over each of them. In float64
@@ -164,11 +167,11 @@ class KernelSamples:
             return self.exact(X, coef, parts)
         coef = np.ascontiguousarray(coef)
         sizes = np.array([self.X.shape[0]] if parts is None else parts, dtype=np.int32)
-        out = values.reshape(X.shape[0], -1)
+        out, threads = values.reshape(X.shape[0], -1), n_threads or self.n_threads
         stored = X.nnz // X.shape[0] if self._takes_csr and sparse.issparse(X) else X.shape[1]
         for rows in _slices(X.shape[0], stored):
             samples, square = self.prepared(X[rows])
-            self._all_rows.predict(*_parts(samples), square, coef, sizes, out[rows])
+            self._all_rows.predict(*_parts(samples), square, coef, sizes, out[rows], threads)
         return values
 
 

@@ -29,7 +29,7 @@ MAX_FEATURES = 10_000
 #: Between looks at a gap that is not promising.
 _STEPS_PER_LOOK = 25
 
-#: That a sample should hold at most: it is a copy.
+#: That a sample should hold at most, since it is a copy, if a smaller one can lend its curvature.
 _SAMPLE_VALUES = 2**23
 
 #: Rows to draw from at a time, while they are in the cache.
@@ -45,7 +45,8 @@ class Newton:
 
     Absolute losses are softened over a width that shrinks from outer step to outer step around the
     last dual point (an augmented Lagrangian method), squared losses need no softening. Large
-    problems are first solved on samples of the rows, each about `growth` times the last.
+    problems are first solved on samples of the rows, each about `growth` times the last; of a very
+    large X only on the smaller ones.
 
     Parameters
     ----------
@@ -90,22 +91,7 @@ class Newton:
             whole.start(w, 0.5 * objective.unit, beta, monitor.stopped)
             status = monitor.judge(w[:d], whole.b, beta, 0)
         else:
-            w, softness = np.zeros(d + 1), self.softness * objective.unit
-            for places, cost in _samples(objective, self._sample_sizes(problem), start.seed):
-                sample = problem.part(places, cost)
-                terms = objective.terms_of(sample.y, sample.cost)
-                level = _core.NewtonLevel(sample.rows, terms, bias, free, _BLAS)
-                level.start(w, softness, _centre(n_iter, len(places)), monitor.stopped)
-                level.rough_solve(
-                    monitor.tol,
-                    self.shrink,
-                    3.0 * objective.unit * math.sqrt((d + 1) / len(places)),
-                    monitor.iterations_left(n_iter, _STEPS_PER_SAMPLE),
-                    monitor.stopped,
-                )
-                w, softness = level.w, level.softness
-                n_iter += level.n_steps
-                whole.borrow(level, places)
+            w, softness, n_iter = self._climb(objective, whole, bias, monitor, start.seed)
             whole.start(w, softness, _centre(n_iter, n), monitor.stopped)
         follows = not (objective.loss.bounded or free)  # the dual point from w
         before = n_iter
@@ -120,14 +106,53 @@ class Newton:
                 status = monitor.judge(w, b, whole.beta, n_iter)
         return monitor.finish(self.name, status)
 
+    def _climb(
+        self,
+        objective: Objective,
+        whole: _core.NewtonLevel,
+        bias: _core.Bias,
+        monitor: Monitor,
+        seed: int,
+    ) -> tuple[Array, float, int]:
+        """Solve the samples; return where the whole is to start, and the steps made.
+
+        Of squared losses, the largest sample may lend its curvature, and is kept for it.
+        """
+        problem, free = objective.problem, objective.intercept is Intercept.FREE
+        d, n_iter = problem.n_features, 0
+        w, softness = np.zeros(d + 1), self.softness * objective.unit
+        samples = _samples(objective, self._sample_sizes(problem), seed)
+        for places, cost in samples:
+            sample = problem.part(places, cost)
+            terms = objective.terms_of(sample.y, sample.cost)
+            level = _core.NewtonLevel(sample.rows, terms, bias, free, _BLAS)
+            level.start(w, softness, _centre(n_iter, len(places)), monitor.stopped)
+            level.rough_solve(
+                monitor.tol,
+                self.shrink,
+                3.0 * objective.unit * math.sqrt((d + 1) / len(places)),
+                monitor.iterations_left(n_iter, _STEPS_PER_SAMPLE),
+                monitor.stopped,
+            )
+            w, softness = level.w, level.softness
+            n_iter += level.n_steps
+        if samples and not objective.loss.bounded:
+            whole.borrow(level, places)
+        return w, softness, n_iter
+
     def _sample_sizes(self, problem: Problem) -> list[int]:
-        """Ascending; the smallest still has eight rows a feature, and only it may be large."""
+        """Ascending; the smallest has eight rows a feature, a large one is needed to lend."""
+        n, d = problem.n_samples, problem.n_features
         sizes = []
-        size = problem.n_samples // self.growth
-        while size >= max(1000, 8 * problem.n_features):
+        size = n // self.growth
+        while size >= max(1000, 8 * d):
             sizes.append(size)
             size //= self.growth
-        while len(sizes) > 1 and sizes[0] * problem.n_stored > _SAMPLE_VALUES * problem.n_samples:
+        while (
+            len(sizes) > 1
+            and sizes[0] * problem.n_stored > _SAMPLE_VALUES * n
+            and sizes[1] > 2 * _core.ROWS_TO_LEND * (d + 1)
+        ):
             del sizes[0]
         return sizes[::-1]
 
@@ -143,29 +168,31 @@ def _samples(
     """Draw about so many rows, and costs with which they stand for all; each sample has the last.
 
     Half of the chances go by C_i‖x_i‖²: an outlying row decides the curvature in its direction, and
-    a sample without it would lead astray.
+    a sample without it would lead astray. Where such rows hold most of X, there is no sample.
     """
     if not sizes:
         return []
     problem = objective.problem
     n = problem.n_samples
-    even = 0.5 * sizes[-1] / n
-    by_pull = even * n / (float(problem.cost @ problem.squared_norms) or 1.0)
+    mean_pull = float(problem.cost @ problem.squared_norms) / n or 1.0
     random = np.random.default_rng(seed)
     candidates = []  # the rows of the largest sample
     for begin in range(0, n, _ROWS_PER_DRAW):
         some = slice(begin, begin + _ROWS_PER_DRAW)
         chances = problem.cost[some] * problem.squared_norms[some]
-        chances *= by_pull
-        chances += even
+        chances /= mean_pull
+        chances += 1.0
+        chances *= 0.5 * sizes[-1] / n
         numbers = random.random(len(chances), dtype=np.float32)
         drawn = np.flatnonzero(numbers < chances)
         candidates.append((begin + drawn, numbers[drawn], chances[drawn]))
     rows, number, chance = (np.concatenate(parts) for parts in zip(*candidates, strict=True))
     places, cost = rows.astype(np.int32), problem.cost[rows]
+    most = 2.0 * sizes[-1] / n * problem.n_stored
     samples = []
     for size in sizes:
         own = np.minimum(1.0, size / sizes[-1] * chance)
         taken = number < own
-        samples.append((places[taken], cost[taken] / own[taken]))
+        if problem.stored_in(places[taken]) <= most:
+            samples.append((places[taken], cost[taken] / own[taken]))
     return samples
