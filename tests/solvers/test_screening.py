@@ -10,8 +10,8 @@ from maxmargin import SMO, Intercept, Objective, Problem, Status
 from maxmargin.kernels import Gaussian, Kernel, Linear, User
 from maxmargin.losses import HINGE, Loss, regression_loss
 from maxmargin.solvers import Monitor, Start, Stopping, screening, smo
-from maxmargin.solvers.base import Interrupt
 from maxmargin.solvers.dual_form import DualForm
+from maxmargin.solvers.interrupt import Interrupt
 from maxmargin.solvers.kernel_samples import KernelSamples
 
 TUBE = regression_loss("epsilon_insensitive", 0.2)

@@ -22,7 +22,7 @@ from made import (
 from maxmargin import Intercept, LinearSVC, Problem, Status, _core
 from maxmargin.losses import HINGE, PERCEPTRON, SQUARED_HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
-from maxmargin.solvers.base import Interrupt
+from maxmargin.solvers.interrupt import Interrupt
 from maxmargin.solvers.schedules import SCHEDULES, Constant, Decay, InverseSqrt, InverseTime
 from maxmargin.solvers.sgd import SGD
 from maxmargin.solvers.stochastic import Descent, curvature

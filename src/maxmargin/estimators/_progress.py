@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from maxmargin.solution import Record
-from maxmargin.solvers.base import Interrupt, Report
+from maxmargin.solvers.base import Report
+from maxmargin.solvers.interrupt import Interrupt
 from maxmargin.validation import Array
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from maxmargin.solvers.auto import choose
-from maxmargin.solvers.base import Monitor, Solver, Start, Stopping, interruptible
+from maxmargin.solvers.base import Monitor, Solver, Start, Stopping
 from maxmargin.solvers.class_smo import ClassSMO, ExpansionMonitor
 from maxmargin.solvers.crammer_singer import CrammerSinger, JointMonitor
 from maxmargin.solvers.dual_cd import DualCD
+from maxmargin.solvers.interrupt import interruptible
 from maxmargin.solvers.kernel_pegasos import KernelPegasos
 from maxmargin.solvers.newton import Newton
 from maxmargin.solvers.pegasos import Pegasos

@@ -1,15 +1,11 @@
-"""What every solver shares: the stopping rule, the judge of its progress, Ctrl-C."""
+"""What every solver shares: the stopping rule, the judge of its progress."""
 
 from __future__ import annotations
 
 import math
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -29,6 +25,7 @@ from maxmargin.joint import JointObjective
 from maxmargin.losses import Loss
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Record, Solution
+from maxmargin.solvers.interrupt import Interrupt
 from maxmargin.solvers.kernel_samples import KernelSamples
 from maxmargin.validation import Array
 
@@ -91,40 +88,6 @@ class Solver(Protocol):
 
     def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
         """Minimise until the monitor says stop."""
-
-
-class Interrupt:
-    """A request to stop, shared by the fits that it concerns."""
-
-    def __init__(self) -> None:
-        self.requested = False
-
-
-@contextmanager
-def interruptible() -> Iterator[Interrupt]:
-    """Turn the first Ctrl-C into a request to stop; the second is raised as usual.
-
-    Only in the main thread, where Python delivers signals, and only if nobody else has taken the
-    signal over.
-    """
-    interrupt = Interrupt()
-    previous = signal.getsignal(signal.SIGINT)
-    if (
-        threading.current_thread() is not threading.main_thread()
-        or previous is not signal.default_int_handler
-    ):
-        yield interrupt
-        return
-
-    def request(_signal: int, _frame: FrameType | None) -> None:
-        interrupt.requested = True
-        signal.signal(signal.SIGINT, previous)
-
-    signal.signal(signal.SIGINT, request)
-    try:
-        yield interrupt
-    finally:
-        signal.signal(signal.SIGINT, previous)
 
 
 class _Expansion(NamedTuple):
