@@ -104,24 +104,25 @@ inline void kernel_sums(const DenseKernel& kernel, const float* rows, const floa
 template <class Index, class RowIndex>
 void kernel_sums(const SparseKernel<Index>& kernel, CsrRows<float, RowIndex> rows,
                  const float* squares, Coefficients coef, double* out, int n_threads) {
-  constexpr Size kRows = SparseKernel<Index>::kRows, kWindow = SparseKernel<Index>::kWindow;
+  constexpr Size kMost = SparseKernel<Index>::kRows, kWindow = SparseKernel<Index>::kWindow;
   constexpr Size kTogether = 16;  // samples that are summed in float32
   const Size n_rows = rows.n_samples, n = kernel.n_samples(), n_sums = coef.count;
+  const Size together = kernel.panel_rows();
   const std::vector<double> units = units_of(coef, n);
   std::vector<float> weights(static_cast<std::size_t>(n_sums * n));
   for (Size c = 0; c < n_sums; ++c)
     for (Size j = 0; j < n; ++j)
       weights[c * n + j] = static_cast<float>(coef.values[c * n + j] / units[c]);
-  in_threads((n_rows + kRows - 1) / kRows, n_threads, [&](Size begin, Size end) {
+  in_threads((n_rows + together - 1) / together, n_threads, [&](Size begin, Size end) {
     SparsePanel panel(kernel.n_features());
     typename SparseKernel<Index>::Block block{};
-    float row_squares[kRows] = {};
-    std::vector<Size> index(kRows);
-    std::vector<double> sums(static_cast<std::size_t>(n_sums * kRows));
-    for (Size from = begin * kRows; from < std::min(end * kRows, n_rows); from += kRows) {
-      const Size count = std::min(kRows, n_rows - from);
+    float row_squares[kMost] = {};
+    std::vector<Size> index(kMost);
+    std::vector<double> sums(static_cast<std::size_t>(n_sums * kMost));
+    for (Size from = begin * together; from < std::min(end * together, n_rows); from += together) {
+      const Size count = std::min(together, n_rows - from);
       std::iota(index.begin(), index.end(), from);
-      panel.fill(rows, index.data(), count);
+      panel.fill(rows, index.data(), count, kernel.wide());
       std::copy_n(squares + from, count, row_squares);
       double* part_out = out + from * coef.size();
       Size known = 0;  // windows whose block was there
@@ -135,7 +136,7 @@ void kernel_sums(const SparseKernel<Index>& kernel, CsrRows<float, RowIndex> row
         }
         for (Size r = 0; r < count; ++r)
           for (Size c = 0; c < n_sums; ++c)
-            part_out[r * coef.size() + c] = units[c] * sums[c * kRows + r];
+            part_out[r * coef.size() + c] = units[c] * sums[c * kMost + r];
       }
     }
   });

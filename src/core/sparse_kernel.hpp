@@ -18,11 +18,12 @@ namespace maxmargin {
 // products. Only columns in which a row has a value take room: the rest share one of zeros.
 class SparsePanel {
  public:
-  static constexpr Size kRows = 40;  // two samples by so many rows are ten registers of sums
+  // Two samples by so many rows are eight wide registers of sums, or ten others.
+  static constexpr Size kRows = 64, kNarrowRows = 40;
 
   explicit SparsePanel(Size n_features) : place_(static_cast<std::size_t>(n_features), 0) {}
 
-  // Rows that there is room for, a multiple of 8.
+  // Rows that there is room for: 8, or a multiple of 16 in wide registers and of 8 in others.
   Size width() const { return width_; }
 
   // The values of all columns that have any, `width` for each, and where those of each column
@@ -32,8 +33,8 @@ class SparsePanel {
 
   // Lays out the rows index[0 .. count) of any CSR matrix instead of those before.
   template <class Rows, class Position>
-  void fill(const Rows& rows, const Position* index, Size count) {
-    width_ = (count + 7) / 8 * 8;
+  void fill(const Rows& rows, const Position* index, Size count, bool wide) {
+    width_ = wide && count > 8 ? (count + 15) / 16 * 16 : (count + 7) / 8 * 8;
     for (const Size column : columns_) place_[column] = 0;
     columns_.clear();
     values_.assign(width_, 0.0f);
@@ -240,21 +241,17 @@ class SparseKernel {
   Size n_features() const { return samples_.n_features; }
   Size n_windows() const { return pairs_.n_windows(); }
 
+  // Rows that a panel should have at most.
+  Size panel_rows() const { return wide_ ? kRows : SparsePanel::kNarrowRows; }
+  bool wide() const { return wide_; }
+
   // `row_squares` has kRows entries, whatever the panel has.
-  MAXMARGIN_CLONES void evaluate(const SparsePanel& panel, const float* row_squares, Size window,
-                                 Block& block) const {
-    switch (panel.width() / 8) {
-      case 1:
-        return evaluate_with<1>(panel, row_squares, window, block);
-      case 2:
-        return evaluate_with<2>(panel, row_squares, window, block);
-      case 3:
-        return evaluate_with<3>(panel, row_squares, window, block);
-      case 4:
-        return evaluate_with<4>(panel, row_squares, window, block);
-      default:
-        return evaluate_with<kRows / 8>(panel, row_squares, window, block);
-    }
+  void evaluate(const SparsePanel& panel, const float* row_squares, Size window,
+                Block& block) const {
+    if (wide_ && panel.width() > 8)
+      evaluate_wide(panel, row_squares, window, block);
+    else
+      evaluate_narrow(panel, row_squares, window, block);
   }
 
   // sums[c][r] += coef[c][j] k(row r, sample j) over the samples begin <= j < end of a window.
@@ -262,12 +259,12 @@ class SparseKernel {
                                  Size n_sums, double* sums) const {
     const std::uint8_t* slot = pairs_.slots(0);
     for (Size c = 0; c < n_sums; ++c, coef += n_samples(), sums += kRows) {
-      Eight total[kRows / 8] = {};
-      for (Size j = begin; j < end; ++j)
-        for (Size lane = 0; lane < kRows / 8; ++lane)
-          total[lane] += coef[j] * eight_at(block.values[slot[j]] + 8 * lane);
-      for (Size lane = 0; lane < kRows / 8; ++lane)
-        for (int r = 0; r < 8; ++r) sums[8 * lane + r] += static_cast<double>(total[lane][r]);
+      for (Size from = 0; from < panel_rows(); from += 8) {
+        Eight total = {};
+        for (Size j = begin; j < end; ++j)
+          total += coef[j] * eight_at(block.values[slot[j]] + from);
+        for (int r = 0; r < 8; ++r) sums[from + r] += static_cast<double>(total[r]);
+      }
     }
   }
 
@@ -278,9 +275,9 @@ class SparseKernel {
       SparsePanel panel(n_features());
       Block block{};
       float squares[kRows] = {};
-      for (Size from = 0; from < count; from += kRows) {
-        const Size rows = std::min(kRows, count - from);
-        panel.fill(other.samples_, index + from, rows);
+      for (Size from = 0; from < count; from += panel_rows()) {
+        const Size rows = std::min(panel_rows(), count - from);
+        panel.fill(other.samples_, index + from, rows, wide_);
         for (Size r = 0; r < rows; ++r) squares[r] = other.squares_[index[from + r]];
         for (Size window = first; window < last; ++window) {
           evaluate(panel, squares, window, block);
@@ -308,11 +305,42 @@ class SparseKernel {
       for (Size k = kWindow; k < 2 * kWindow; k += 16) MAXMARGIN_PREFETCH(out[r] + begin + k);
   }
 
-  // With 8 kLanes rows in the panel.
-  template <int kLanes>
+  MAXMARGIN_CLONES void evaluate_narrow(const SparsePanel& panel, const float* row_squares,
+                                        Size window, Block& block) const {
+    switch (panel.width() / 8) {
+      case 1:
+        return evaluate_with<Eight, 1>(panel, row_squares, window, block);
+      case 2:
+        return evaluate_with<Eight, 2>(panel, row_squares, window, block);
+      case 3:
+        return evaluate_with<Eight, 3>(panel, row_squares, window, block);
+      case 4:
+        return evaluate_with<Eight, 4>(panel, row_squares, window, block);
+      default:
+        return evaluate_with<Eight, 5>(panel, row_squares, window, block);
+    }
+  }
+
+  MAXMARGIN_WIDE void evaluate_wide(const SparsePanel& panel, const float* row_squares, Size window,
+                                    Block& block) const {
+    switch (panel.width() / 16) {
+      case 1:
+        return evaluate_with<Sixteen, 1>(panel, row_squares, window, block);
+      case 2:
+        return evaluate_with<Sixteen, 2>(panel, row_squares, window, block);
+      case 3:
+        return evaluate_with<Sixteen, 3>(panel, row_squares, window, block);
+      default:
+        return evaluate_with<Sixteen, 4>(panel, row_squares, window, block);
+    }
+  }
+
+  // With kLanes vectors of rows in the panel.
+  template <class Vector, int kLanes>
   MAXMARGIN_INLINE void evaluate_with(const SparsePanel& panel, const float* row_squares,
                                       Size window, Block& block) const {
-    const auto* columns = reinterpret_cast<const Eight*>(panel.values());
+    constexpr Size kValues = sizeof(Vector) / sizeof(float);
+    const float* columns = panel.values();
     const std::uint32_t* place = panel.places();
     const Index* column = pairs_.columns();
     const auto* value = pairs_.values();
@@ -321,38 +349,41 @@ class SparseKernel {
     const Size* range = pairs_.begins(window);
     for (Size strip = 0; strip < n_strips; ++strip) {
       for (Size at = 0; at < count; at += 2, ++range) {
-        Eight one[kLanes] = {}, two[kLanes] = {};
+        Vector one[kLanes] = {}, two[kLanes] = {};
         if (strip > 0) {
           for (int lane = 0; lane < kLanes; ++lane) {
-            one[lane] = eight_at(block.values[at] + 8 * lane);
-            two[lane] = eight_at(block.values[at + 1] + 8 * lane);
+            one[lane] = vector_at<Vector>(block.values[at] + kValues * lane);
+            two[lane] = vector_at<Vector>(block.values[at + 1] + kValues * lane);
           }
         }
         for (Size k = range[0]; k < range[1]; ++k) {
-          const Eight* from = columns + place[column[k]];
-          Eight x[kLanes];
+          const float* from = columns + Size{8} * place[column[k]];
+          Vector x[kLanes];
 #pragma GCC unroll 8  // as are the loops below: all of it stays in registers
-          for (int lane = 0; lane < kLanes; ++lane) x[lane] = from[lane];
+          for (int lane = 0; lane < kLanes; ++lane)
+            x[lane] = vector_at<Vector>(from + kValues * lane);
 #pragma GCC unroll 8
           for (int lane = 0; lane < kLanes; ++lane) one[lane] += value[k].one * x[lane];
 #pragma GCC unroll 8
           for (int lane = 0; lane < kLanes; ++lane) two[lane] += value[k].two * x[lane];
         }
         for (int lane = 0; lane < kLanes; ++lane) {
-          eight_at(block.values[at] + 8 * lane) = one[lane];
-          eight_at(block.values[at + 1] + 8 * lane) = two[lane];
+          vector_at<Vector>(block.values[at] + kValues * lane) = one[lane];
+          vector_at<Vector>(block.values[at + 1] + kValues * lane) = two[lane];
         }
       }
     }
     const std::uint8_t* slot = pairs_.slots(window);
     for (Size j = 0; j < count; ++j)
-      apply_kernel(formula_, squares_[begin + j], row_squares, 8 * kLanes, block.values[slot[j]]);
+      apply_kernel(formula_, squares_[begin + j], row_squares, kValues * kLanes,
+                   block.values[slot[j]]);
   }
 
   CsrRows<float, Index> samples_;
   const float* squares_;
   KernelFormula formula_;
   SamplePairs<Index> pairs_;
+  bool wide_ = MAXMARGIN_HAS_WIDE;
 };
 
 }  // namespace maxmargin
