@@ -99,8 +99,8 @@ bool compress_rows(const Rows& self, Size begin, Size end, In<double> centre, do
         } else {
           require_length(centre, rows.n_features, "centre");
           nb::gil_scoped_release release;
-          return compress(rows, begin, end, centre.data(), unit, room, offsets.data(),
-                          values.data(), columns.data());
+          return compress(rows, begin, end, centre.data(), unit,
+                          Compressed<Out>{room, offsets.data(), values.data(), columns.data()});
         }
       },
       self.view);

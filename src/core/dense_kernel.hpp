@@ -155,7 +155,7 @@ class DenseKernel {
 
   Size n_, d_;
   KernelFormula formula_;
-  LineVector panels_;
+  LineVector<float> panels_;
   std::vector<float> squares_;
 };
 

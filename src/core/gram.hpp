@@ -9,6 +9,7 @@
 
 #include "bias.hpp"
 #include "blas.hpp"
+#include "lines.hpp"
 #include "rows.hpp"
 
 namespace maxmargin {
@@ -24,30 +25,23 @@ class GramMatrix {
   void resize(int dim) {
     dim_ = dim;
     stride_ = (dim + kLine - 1) / kLine * kLine;
-    values_.assign(static_cast<std::size_t>(stride_) * stride_ + kLine, 0.0);
+    values_.assign(static_cast<std::size_t>(stride_) * stride_, 0.0);
   }
   void clear() { std::fill(values_.begin(), values_.end(), 0.0); }
 
-  double* data() { return values_.data() + skipped(); }
-  const double* column(int j) const {
-    return values_.data() + skipped() + static_cast<Size>(j) * stride_;
-  }
+  double* data() { return values_.data(); }
+  const double* column(int j) const { return values_.data() + static_cast<Size>(j) * stride_; }
 
  private:
   static constexpr int kLine = 8;  // values
 
-  Size skipped() const {
-    const auto past = reinterpret_cast<std::uintptr_t>(values_.data()) / sizeof(double) % kLine;
-    return static_cast<Size>((kLine - past) % kLine);
-  }
-
   int dim_ = 0, stride_ = 0;
-  std::vector<double> values_;
+  LineVector<double> values_;
 };
 
 // Collects 64 rows, and adds sign * sum of x x' to the upper triangle of `gram` by tiles of 8 x 4,
-// each kept in registers while the rows that are not 0 in it are gone through: zeros of dense
-// storage come in runs, and whole tiles of them cost nothing.
+// in wide registers of 8 x 8, each kept there while the rows that are not 0 in it are gone through:
+// zeros of dense storage come in runs, and whole tiles of them cost nothing.
 class TileBatch {
  public:
   TileBatch(GramMatrix& gram, double sign)
@@ -70,7 +64,7 @@ class TileBatch {
     for (int j = 8 * whole; j < count; ++j) rest[j - 8 * whole] = static_cast<double>(x[j]);
     rest[count - 8 * whole] = last;
     found += pack(whole, rest, scale, bit);
-    if (stride_ > kWide && 10 * found > 7 * (whole + 1)) {
+    if (full(found)) {
       for (auto& mask : eights_) mask &= ~bit;
       for (auto& mask : fours_) mask &= ~bit;
       return false;
@@ -79,20 +73,64 @@ class TileBatch {
     return true;
   }
 
-  MAXMARGIN_INLINE void flush() {
-    const Size n_fours = static_cast<Size>(fours_.size());
-    for (Size J = 0; J < n_fours; ++J) {
-      if (fours_[J] == 0) continue;
-      for (Size I = 0; I <= J / 2; ++I)
-        if (const std::uint64_t rows = eights_[I] & fours_[J]) add_tile(I, J, rows);
+  // The same of the row scale * value in these columns, which rise, in so many strips of eight.
+  MAXMARGIN_INLINE bool take(const int* column, const double* value, int count, int strips,
+                             double scale) {
+    if (full(strips)) return false;
+    if (packed_.empty()) packed_.resize(eights_.size() * kRows * 8);
+    const std::uint64_t bit = std::uint64_t(1) << filled_;
+    double* out = nullptr;
+    for (int j = 0, last = -1; j < count; ++j) {
+      const int strip = column[j] / 8;
+      if (strip != last) {
+        out = packed_.data() + 8 * (static_cast<Size>(strip) * kRows + filled_);
+        std::fill_n(out, 8, 0.0);
+        eights_[strip] |= bit;
+        last = strip;
+      }
+      out[column[j] % 8] = scale * value[j];
+      fours_[column[j] / 4] |= bit;
     }
+    if (++filled_ == kRows) flush();
+    return true;
+  }
+
+  MAXMARGIN_INLINE void flush() {
+    if (wide_)
+      add_wide();
+    else
+      add_narrow();
     std::fill(eights_.begin(), eights_.end(), 0);
     std::fill(fours_.begin(), fours_.end(), 0);
     filled_ = 0;
   }
 
  private:
+  // A wide row with values in most strips.
+  MAXMARGIN_INLINE bool full(int strips) const {
+    return stride_ > kWide && 10 * strips > 7 * static_cast<int>(eights_.size());
+  }
+
   typedef double Four __attribute__((vector_size(32)));
+  typedef double Wide __attribute__((vector_size(64)));
+
+  MAXMARGIN_INLINE void add_narrow() {
+    const Size n_fours = static_cast<Size>(fours_.size());
+    for (Size J = 0; J < n_fours; ++J) {
+      if (fours_[J] == 0) continue;
+      for (Size I = 0; I <= J / 2; ++I)
+        if (const std::uint64_t rows = eights_[I] & fours_[J]) add_tile(I, J, rows);
+    }
+  }
+
+  MAXMARGIN_WIDE void add_wide() {
+    const Size n_eights = static_cast<Size>(eights_.size());
+    for (Size J = 0; J < n_eights; ++J) {
+      if (eights_[J] == 0) continue;
+      for (Size I = 0; I <= J; ++I)
+        if (const std::uint64_t rows = eights_[I] & eights_[J]) add_wide_tile(I, J, rows);
+    }
+  }
 
   // Eight values of the row that `bit` stands for, if they are not all 0; whether.
   template <class T>
@@ -111,6 +149,18 @@ class TileBatch {
     return true;
   }
 
+  // Rows 8I, ..., 8I + 7 and columns 8J, ..., 8J + 7.
+  MAXMARGIN_INLINE void add_wide_tile(Size I, Size J, std::uint64_t rows) {
+    const double *left = packed_.data() + 8 * kRows * I, *right = packed_.data() + 8 * kRows * J;
+    Wide sums[8] = {};
+    for (; rows != 0; rows &= rows - 1) {
+      const int r = 8 * __builtin_ctzll(rows);
+      const Wide a = load<Wide>(left + r);
+      for (int j = 0; j < 8; ++j) sums[j] += a * right[r + j];
+    }
+    for (int j = 0; j < 8; ++j) add(gram_ + (8 * J + j) * stride_ + 8 * I, sums[j]);
+  }
+
   // Rows 8I, ..., 8I + 7 and columns 4J, ..., 4J + 3. What lies below the diagonal nobody reads.
   MAXMARGIN_INLINE void add_tile(Size I, Size J, std::uint64_t rows) {
     const double* left = packed_.data() + 8 * kRows * I;
@@ -118,7 +168,7 @@ class TileBatch {
     Four upper[4] = {}, lower[4] = {};
     for (; rows != 0; rows &= rows - 1) {
       const int r = 8 * __builtin_ctzll(rows);
-      const Four a = load(left + r), b = load(left + r + 4);
+      const Four a = load<Four>(left + r), b = load<Four>(left + r + 4);
       for (int j = 0; j < 4; ++j) {
         upper[j] += a * right[r + j];
         lower[j] += b * right[r + j];
@@ -131,14 +181,16 @@ class TileBatch {
     }
   }
 
-  MAXMARGIN_INLINE static Four load(const double* from) {
-    Four values;
+  template <class Vector>
+  MAXMARGIN_INLINE static Vector load(const double* from) {
+    Vector values;
     std::memcpy(&values, from, sizeof values);
     return values;
   }
 
-  MAXMARGIN_INLINE void add(double* out, Four sum) const {
-    const Four total = load(out) + sign_ * sum;
+  template <class Vector>
+  MAXMARGIN_INLINE void add(double* out, const Vector& sum) const {
+    const Vector total = load<Vector>(out) + sign_ * sum;
     std::memcpy(out, &total, sizeof total);
   }
 
@@ -147,13 +199,15 @@ class TileBatch {
   Size stride_;
   double sign_;
   int filled_ = 0;
-  std::vector<double> packed_;                 // 8 columns of each row, then the next 8
+  const bool wide_ = MAXMARGIN_HAS_WIDE;
+  LineVector<double> packed_;                  // 8 columns of each row, then the next 8
   std::vector<std::uint64_t> eights_, fours_;  // the rows that are not 0 in so many columns
 };
 
 // Adds weight * x x' to the upper triangle of `gram` (Fortran order, the bias last), or takes it
-// away (sign -1). CSR rows with few values are scattered, dense rows go to the tiles; the others
-// wait in a block, scaled by the root of their weight, for a SYRK.
+// away (sign -1). CSR rows with few values, or values far apart, are scattered, the others and
+// dense rows go to the tiles; what these do not take waits in a block, scaled by the root of their
+// weight, for a SYRK.
 template <class Rows>
 class GramSum {
  public:
@@ -173,11 +227,18 @@ class GramSum {
   MAXMARGIN_INLINE void add(Size i, double weight) {
     if constexpr (Rows::kSparse) {
       constexpr double kScatterCost = 8.0;  // of one scattered product, against one inside SYRK
+      constexpr double kTileCost = 3.0;     // of a tile for one row, against a scattered product
       const int count = rows_.gather(i, column_.data(), value_.data());
-      if (kScatterCost * count * count < static_cast<double>(dim_) * dim_) {
+      const int strips = n_strips(count);
+      const double products = static_cast<double>(count) * count;
+      if (kScatterCost * products < static_cast<double>(dim_) * dim_ &&
+          products < kTileCost * strips * strips) {
         scatter(count, sign_ * weight);
         return;
       }
+      column_[count] = dim_ - 1;
+      value_[count] = bias_.feature;
+      if (tiles_.take(column_.data(), value_.data(), count + 1, strips, std::sqrt(weight))) return;
     } else if (tiles_.take(rows_.row(i), dim_ - 1, std::sqrt(weight), bias_.feature)) {
       return;
     }
@@ -198,6 +259,13 @@ class GramSum {
   }
 
  private:
+  // Strips of eight columns in which the gathered row has a value.
+  MAXMARGIN_INLINE int n_strips(int count) const {
+    int strips = count > 0;
+    for (int j = 1; j < count; ++j) strips += column_[j] / 8 != column_[j - 1] / 8;
+    return strips;
+  }
+
   // The gathered columns must be sorted: only the upper triangle is kept.
   MAXMARGIN_INLINE void scatter(int count, double weight) {
     column_[count] = dim_ - 1;

@@ -10,28 +10,13 @@
 #include <exception>
 #include <functional>
 #include <limits>
-#include <new>
 #include <thread>
 #include <vector>
 
+#include "lines.hpp"
 #include "rows.hpp"
 
 namespace maxmargin {
-
-// Vectors whose first value begins a cache line.
-template <class T>
-struct LineAllocator {
-  using value_type = T;
-  LineAllocator() = default;
-  template <class U>
-  LineAllocator(const LineAllocator<U>&) {}
-  T* allocate(std::size_t n) {
-    return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{64}));
-  }
-  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{64}); }
-  bool operator==(const LineAllocator&) const { return true; }
-};
-using LineVector = std::vector<float, LineAllocator<float>>;
 
 // Eight or sixteen values that begin at any place, as one vector.
 typedef float Eight __attribute__((vector_size(32), aligned(4)));

@@ -77,7 +77,7 @@ inline void kernel_sums(const DenseKernel& kernel, const float* rows, const floa
   const PanelCoefficients weights(coef, kernel.n_samples());
   const Size n_sums = weights.n_sums;
   in_threads((n_rows + kRows - 1) / kRows, n_threads, [&](Size begin, Size end) {
-    LineVector sums(static_cast<std::size_t>(kRows * n_sums * 8));
+    LineVector<float> sums(static_cast<std::size_t>(kRows * n_sums * 8));
     for (Size from = begin * kRows; from < std::min(end * kRows, n_rows); from += kRows) {
       const Size count = std::min(kRows, n_rows - from);
       double* part_out = out + from * coef.size();

@@ -30,42 +30,108 @@ MAXMARGIN_CLONES void squared_norms(const Rows& rows, Size begin, Size end, doub
   in_streams(rows, begin, end, [&](Size i) MAXMARGIN_INLINED { out[i] = rows.squared_norm(i); });
 }
 
-// What differs from `centre` in the rows begin <= i < end: columns, and values by how much, times
-// `unit`; row i from offsets[i] to offsets[i + 1], which is found here. A whole row is written
-// before what does not differ is dropped, so both arrays need n_features entries of room. Whether
-// they had it.
+// Where compressed rows go: columns, and values; row i from offsets[i] to offsets[i + 1].
+template <class Out>
+struct Compressed {
+  Size room;
+  std::int32_t* offsets;
+  Out* values;
+  std::int32_t* columns;
+};
+
+// What differs from `centre` in one row, by how much, times `unit`; where it ends.
 template <class T, class Out>
-MAXMARGIN_CLONES bool compress(const DenseRows<T>& rows, Size begin, Size end, const double* centre,
-                               double unit, Size room, std::int32_t* offsets, Out* values,
-                               std::int32_t* columns) {
-  Size at = offsets[begin];
-  for (Size i = begin; i < end; ++i) {
-    if (at + rows.n_features > room) return false;
-    const T* x = rows.row(i);
+struct CompressRow {
+  const double* centre;
+  double unit;
+  const Compressed<Out>& out;
+
+  MAXMARGIN_INLINE Size operator()(const T* x, Size n_features, Size at) const {
     Size j = 0;
-    const auto take = [&] {
-      const double apart = static_cast<double>(x[j]) - centre[j];
-      values[at] = static_cast<Out>(unit * apart);
-      columns[at] = static_cast<std::int32_t>(j++);
-      at += apart != 0.0;
-    };
-    while (j < rows.n_features) {
+    while (j < n_features) {
       constexpr Size kPiece = 8;  // such values come in runs
-      if (j + kPiece > rows.n_features) {
-        take();
+      if (j + kPiece > n_features) {
+        take(x, j++, at);
         continue;
       }
       int found = 0;
       for (Size k = 0; k < kPiece; ++k) found |= static_cast<double>(x[j + k]) != centre[j + k];
-      if (found == 0) {
-        j += kPiece;
-      } else {
-        for (Size k = 0; k < kPiece; ++k) take();
-      }
+      for (Size k = 0; found != 0 && k < kPiece; ++k) take(x, j + k, at);
+      j += kPiece;
     }
-    offsets[i + 1] = static_cast<std::int32_t>(at);
+    return at;
+  }
+
+  MAXMARGIN_INLINE void take(const T* x, Size j, Size& at) const {
+    const double apart = static_cast<double>(x[j]) - centre[j];
+    out.values[at] = static_cast<Out>(unit * apart);
+    out.columns[at] = static_cast<std::int32_t>(j);
+    at += apart != 0.0;
+  }
+};
+
+#if defined(MAXMARGIN_INTRINSICS)
+// The same, eight values at a time.
+template <class T, class Out>
+struct CompressRowWide : CompressRow<T, Out> {
+  MAXMARGIN_WIDE Size operator()(const T* x, Size n_features, Size at) const {
+    __m256i column = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    Size j = 0;
+    for (; j + 8 <= n_features; j += 8, column = _mm256_add_epi32(column, _mm256_set1_epi32(8))) {
+      const __m512d apart = _mm512_sub_pd(load(x + j), _mm512_loadu_pd(this->centre + j));
+      const __mmask8 found = _mm512_cmp_pd_mask(apart, _mm512_setzero_pd(), _CMP_NEQ_UQ);
+      if (found == 0) continue;
+      store(_mm512_mul_pd(_mm512_set1_pd(this->unit), apart), found, this->out.values + at);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(this->out.columns + at),
+                          _mm256_maskz_compress_epi32(found, column));
+      at += __builtin_popcount(found);
+    }
+    for (; j < n_features; ++j) this->take(x, j, at);
+    return at;
+  }
+
+  MAXMARGIN_WIDE static __m512d load(const double* x) { return _mm512_loadu_pd(x); }
+  MAXMARGIN_WIDE static __m512d load(const float* x) { return _mm512_cvtps_pd(_mm256_loadu_ps(x)); }
+  MAXMARGIN_WIDE static void store(__m512d v, __mmask8 found, double* to) {
+    _mm512_storeu_pd(to, _mm512_maskz_compress_pd(found, v));
+  }
+  MAXMARGIN_WIDE static void store(__m512d v, __mmask8 found, float* to) {
+    _mm256_storeu_ps(to, _mm256_maskz_compress_ps(found, _mm512_cvtpd_ps(v)));
+  }
+};
+#endif
+
+// Rows begin <= i < end, each by `compress_row`. A whole row may be written before what does not
+// differ is dropped, so that n_features entries of room are needed; whether they were there.
+template <class T, class Out, class CompressRow>
+MAXMARGIN_INLINE bool compress_by(const DenseRows<T>& rows, Size begin, Size end,
+                                  const Compressed<Out>& out, const CompressRow& compress_row) {
+  Size at = out.offsets[begin];
+  for (Size i = begin; i < end; ++i) {
+    if (at + rows.n_features > out.room) return false;
+    at = compress_row(rows.row(i), rows.n_features, at);
+    out.offsets[i + 1] = static_cast<std::int32_t>(at);
   }
   return true;
+}
+
+template <class T, class Out>
+MAXMARGIN_CLONES bool compress_narrow(const DenseRows<T>& rows, Size begin, Size end,
+                                      const double* centre, double unit,
+                                      const Compressed<Out>& out) {
+  return compress_by(rows, begin, end, out, CompressRow<T, Out>{centre, unit, out});
+}
+
+// What differs from `centre` in the rows begin <= i < end, by how much, times `unit`; `offsets` are
+// found here from that of `begin` on. Whether there was room.
+template <class T, class Out>
+bool compress(const DenseRows<T>& rows, Size begin, Size end, const double* centre, double unit,
+              const Compressed<Out>& out) {
+#if defined(MAXMARGIN_INTRINSICS)
+  if (MAXMARGIN_HAS_WIDE)
+    return compress_by(rows, begin, end, out, CompressRowWide<T, Out>{{centre, unit, out}});
+#endif
+  return compress_narrow(rows, begin, end, centre, unit, out);
 }
 
 // Whether every index lies in [0, bound).

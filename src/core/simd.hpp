@@ -9,10 +9,10 @@
 // everything was no faster.
 #pragma once
 
-#include <cstring>
-
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__linux__) && \
     !defined(MAXMARGIN_NO_CLONES)
+#include <immintrin.h>
+#define MAXMARGIN_INTRINSICS
 #define MAXMARGIN_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
 #define MAXMARGIN_WIDE __attribute__((target("arch=x86-64-v4")))
 #define MAXMARGIN_HAS_WIDE                                                     \
@@ -34,26 +34,3 @@
 #define MAXMARGIN_INLINED
 #define MAXMARGIN_PREFETCH(address) static_cast<void>(0)
 #endif
-
-namespace maxmargin {
-
-// Vectors that may begin at any place.
-typedef double Four __attribute__((vector_size(32)));
-
-MAXMARGIN_INLINE Four load_four(const double* from) {
-  Four values;
-  std::memcpy(&values, from, sizeof values);
-  return values;
-}
-
-MAXMARGIN_INLINE Four load_four(const float* from) {
-  float values __attribute__((vector_size(16)));
-  std::memcpy(&values, from, sizeof values);
-  return __builtin_convertvector(values, Four);
-}
-
-MAXMARGIN_INLINE double sum_of(Four values) {
-  return (values[0] + values[2]) + (values[1] + values[3]);
-}
-
-}  // namespace maxmargin

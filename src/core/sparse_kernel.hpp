@@ -53,7 +53,7 @@ class SparsePanel {
  private:
   std::vector<std::uint32_t> place_;  // 0: that of the zeros
   std::vector<Size> columns_;
-  LineVector values_;
+  LineVector<float> values_;
   Size width_ = 0;
 };
 

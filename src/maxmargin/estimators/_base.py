@@ -32,6 +32,7 @@ from maxmargin.solvers import (
     DualCD,
     JointMonitor,
     Monitor,
+    Newton,
     Solver,
     Start,
     Stopping,
@@ -176,6 +177,11 @@ class LinearModel(CertifiedModel):
     def _solver(self, objective: Objective) -> Solver:
         return given_solver(self.solver, {"auto": lambda: choose(objective), **SOLVERS})
 
+    def _reads_often(self, loss: Loss) -> bool:
+        """Whether the solver goes through the rows so often that a copy without zeros pays."""
+        named = isinstance(self.solver, str) and self.solver in ("auto", "newton", "dual_cd")
+        return loss.regularized and (named or isinstance(self.solver, DualCD | Newton))
+
     def _scaling(self) -> float:
         return check_positive(
             "intercept_scaling", self.intercept_scaling, advice="1.0 is LIBLINEAR's."
@@ -202,15 +208,14 @@ class LinearModel(CertifiedModel):
         begin = time.perf_counter()
         stopping = self._stopping()
         nothing = np.zeros(X.shape[0])
-        problem = self._problem(X, nothing, nothing)
+        compress = members is None and self._reads_often(loss)
+        problem = self._problem(X, nothing, nothing, compress=compress)
         X = problem.X
         starts = self._starts(costs, self._seeds(len(targets)))
         together = False
-        if members is None:
+        if numbers is not None and starts[0].beta is None:
             first = self._linear_objective(problem, targets[0], costs[0], loss)
-            if isinstance(self._solver(first), DualCD):
-                problem = problem.compressed()
-                together = numbers is not None and starts[0].beta is None
+            together = isinstance(self._solver(first), DualCD)
         with interruptible() as interrupt:
             progress = Progress(self, X, len(targets), interrupt)
             progress.begin()
