@@ -1,16 +1,18 @@
 // Kernel values of dense samples.
 #pragma once
 
+#include <type_traits>
+
 #include "kernel_rows.hpp"
 
 namespace maxmargin {
 
 // Dense float32 samples, laid out in panels: of kPanel samples the first values, then the second
-// ones and so on, so that a tile of kHeight rows and kPanel samples runs in registers (Goto and
-// van de Geijn, ACM TOMS 2008) and is turned into kernel values before it is written.
+// ones and so on, so that a tile of some rows and kPanel samples runs in registers (Goto and van de
+// Geijn, ACM TOMS 2008) and is turned into kernel values before it is written.
 class DenseKernel {
  public:
-  static constexpr Size kHeight = 6;
+  static constexpr Size kRows = 96;  // with them a panel is used often enough
 
   DenseKernel(const float* samples, const float* squares, Size n, Size d, KernelFormula formula)
       : n_(n),
@@ -41,22 +43,24 @@ class DenseKernel {
   void block(const float* rows, const float* row_squares, Size count, Size first, Size last,
              float* const* values) const {
     for (Size p = first; p < last; ++p)
-      for (Size r = 0; r < count; r += kHeight)
-        tile(rows + r * d_, row_squares + r, std::min(kHeight, count - r), p, values + r);
+      in_tiles(count, [&](Size r, Size height) {
+        (this->*(wide_ ? &DenseKernel::tile_wide : &DenseKernel::tile_narrow))(
+            rows + r * d_, row_squares + r, height, p, values + r);
+      });
   }
 
   // sums[r][c] += coef[c][j] k(row r, sample j) over the samples j of a panel, in eight parts each.
   void add_sums(const float* rows, const float* row_squares, Size count, Size panel,
                 const float* coef, Size n_sums, float* sums) const {
-    for (Size r = 0; r < count; r += kHeight)
-      add_tile(rows + r * d_, row_squares + r, std::min(kHeight, count - r), panel, coef, n_sums,
-               sums + r * n_sums * 8);
+    in_tiles(count, [&](Size r, Size height) {
+      (this->*(wide_ ? &DenseKernel::add_wide : &DenseKernel::add_narrow))(
+          rows + r * d_, row_squares + r, height, panel, coef, n_sums, sums + r * n_sums * 8);
+    });
   }
 
   // out[r][0..n) = kernel values between sample index[r] of `other` and all samples here.
   void rows(const DenseKernel& other, const std::int32_t* index, Size count, float* const* out,
             int n_threads) const {
-    constexpr Size kRows = 16 * kHeight;  // with them a panel is used often enough
     std::vector<float> block_rows(static_cast<std::size_t>(std::min(count, kRows) * d_));
     std::vector<float> squares(static_cast<std::size_t>(std::min(count, kRows)));
     for (Size from = 0; from < count; from += kRows) {
@@ -72,83 +76,93 @@ class DenseKernel {
   }
 
  private:
-  MAXMARGIN_CLONES void tile(const float* rows, const float* row_squares, Size height, Size panel,
-                             float* const* values) const {
-    switch (height) {
-      case 1:
-        return tile_of<1>(rows, row_squares, panel, values);
-      case 2:
-        return tile_of<2>(rows, row_squares, panel, values);
-      case 3:
-        return tile_of<3>(rows, row_squares, panel, values);
-      case 4:
-        return tile_of<4>(rows, row_squares, panel, values);
-      case 5:
-        return tile_of<5>(rows, row_squares, panel, values);
-      default:
-        return tile_of<kHeight>(rows, row_squares, panel, values);
-    }
+  // Rows of a tile: with 16 samples each, two thirds of the registers.
+  static constexpr int kNarrow = 6, kWide = 12;
+
+  template <class Use>
+  void in_tiles(Size count, Use use) const {
+    const Size height = wide_ ? kWide : kNarrow;
+    for (Size r = 0; r < count; r += height) use(r, std::min(height, count - r));
   }
 
-  MAXMARGIN_CLONES void add_tile(const float* rows, const float* row_squares, Size height,
-                                 Size panel, const float* coef, Size n_sums, float* sums) const {
-    switch (height) {
-      case 1:
-        return add_tile_of<1>(rows, row_squares, panel, coef, n_sums, sums);
-      case 2:
-        return add_tile_of<2>(rows, row_squares, panel, coef, n_sums, sums);
-      case 3:
-        return add_tile_of<3>(rows, row_squares, panel, coef, n_sums, sums);
-      case 4:
-        return add_tile_of<4>(rows, row_squares, panel, coef, n_sums, sums);
-      case 5:
-        return add_tile_of<5>(rows, row_squares, panel, coef, n_sums, sums);
-      default:
-        return add_tile_of<kHeight>(rows, row_squares, panel, coef, n_sums, sums);
+  // use(a constant equal to `height`), which is at most `most`.
+  template <int most, class Use>
+  MAXMARGIN_INLINE static void with(Size height, Use use) {
+    if constexpr (most > 1) {
+      if (height < most) return with<most - 1>(height, use);
     }
+    use(std::integral_constant<int, most>());
   }
 
-  template <int height>
+  MAXMARGIN_CLONES void tile_narrow(const float* rows, const float* row_squares, Size height,
+                                    Size panel, float* const* values) const {
+    with<kNarrow>(height, [&](auto h) MAXMARGIN_INLINED {
+      tile_of<Eight, h>(rows, row_squares, panel, values);
+    });
+  }
+  MAXMARGIN_WIDE void tile_wide(const float* rows, const float* row_squares, Size height,
+                                Size panel, float* const* values) const {
+    with<kWide>(height, [&](auto h) MAXMARGIN_INLINED {
+      tile_of<Sixteen, h>(rows, row_squares, panel, values);
+    });
+  }
+
+  MAXMARGIN_CLONES void add_narrow(const float* rows, const float* row_squares, Size height,
+                                   Size panel, const float* coef, Size n_sums, float* sums) const {
+    with<kNarrow>(height, [&](auto h) MAXMARGIN_INLINED {
+      add_tile_of<Eight, h>(rows, row_squares, panel, coef, n_sums, sums);
+    });
+  }
+  MAXMARGIN_WIDE void add_wide(const float* rows, const float* row_squares, Size height, Size panel,
+                               const float* coef, Size n_sums, float* sums) const {
+    with<kWide>(height, [&](auto h) MAXMARGIN_INLINED {
+      add_tile_of<Sixteen, h>(rows, row_squares, panel, coef, n_sums, sums);
+    });
+  }
+
+  template <class Vector, int height>
   MAXMARGIN_INLINE void tile_of(const float* rows, const float* row_squares, Size panel,
                                 float* const* values) const {
     float tile[height][kPanel];
-    values_of<height>(rows, row_squares, panel, tile);
+    values_of<Vector, height>(rows, row_squares, panel, tile);
     const Size begin = panel * kPanel, count = std::min(kPanel, n_ - begin);
     for (int r = 0; r < height; ++r) std::copy_n(tile[r], count, values[r] + begin);
   }
 
-  template <int height>
+  template <class Vector, int height>
   MAXMARGIN_INLINE void add_tile_of(const float* rows, const float* row_squares, Size panel,
                                     const float* coef, Size n_sums, float* sums) const {
     float tile[height][kPanel];
-    values_of<height>(rows, row_squares, panel, tile);
+    values_of<Vector, height>(rows, row_squares, panel, tile);
     for (int r = 0; r < height; ++r)
       for (Size c = 0; c < n_sums; ++c, sums += 8)
         eight_at(sums) += eight_at(coef + c * kPanel) * eight_at(tile[r]) +
                           eight_at(coef + c * kPanel + 8) * eight_at(tile[r] + 8);
   }
 
-  template <int height>
+  template <class Vector, int height>
   MAXMARGIN_INLINE void values_of(const float* rows, const float* row_squares, Size panel,
                                   float (*tile)[kPanel]) const {
-    Eight low[height], high[height];
-#pragma GCC unroll 8  // as are the loops below: the sums stay in registers
-    for (int r = 0; r < height; ++r) low[r] = high[r] = Eight{};
+    constexpr int kValues = sizeof(Vector) / sizeof(float), kParts = kPanel / kValues;
+    Vector sums[height][kParts];
+#pragma GCC unroll 16  // as are the loops below: the sums stay in registers
+    for (int r = 0; r < height; ++r)
+      for (int part = 0; part < kParts; ++part) sums[r][part] = Vector{};
     const float* sample = panels_.data() + panel * kPanel * d_;
     for (Size k = 0; k < d_; ++k, sample += kPanel) {
-      const Eight a = eight_at(sample), b = eight_at(sample + 8);
-#pragma GCC unroll 8
+      Vector x[kParts];
+      for (int part = 0; part < kParts; ++part)
+        x[part] = vector_at<Vector>(sample + kValues * part);
+#pragma GCC unroll 16
       for (int r = 0; r < height; ++r) {
         const float value = rows[r * d_ + k];
-        low[r] += value * a;
-        high[r] += value * b;
+        for (int part = 0; part < kParts; ++part) sums[r][part] += value * x[part];
       }
     }
-#pragma GCC unroll 8
-    for (int r = 0; r < height; ++r) {
-      eight_at(tile[r]) = low[r];
-      eight_at(tile[r] + 8) = high[r];
-    }
+#pragma GCC unroll 16
+    for (int r = 0; r < height; ++r)
+      for (int part = 0; part < kParts; ++part)
+        vector_at<Vector>(tile[r] + kValues * part) = sums[r][part];
     for (int r = 0; r < height; ++r)
       apply_kernel(formula_, row_squares[r], squares_.data() + panel * kPanel, kPanel, tile[r]);
   }
@@ -157,6 +171,7 @@ class DenseKernel {
   KernelFormula formula_;
   LineVector<float> panels_;
   std::vector<float> squares_;
+  const bool wide_ = MAXMARGIN_HAS_WIDE;
 };
 
 }  // namespace maxmargin

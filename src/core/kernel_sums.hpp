@@ -72,7 +72,7 @@ class PanelCoefficients {
 // Dense rows, one after the other in memory, with their squares.
 inline void kernel_sums(const DenseKernel& kernel, const float* rows, const float* squares,
                         Size n_rows, Coefficients coef, double* out, int n_threads) {
-  constexpr Size kRows = 16 * DenseKernel::kHeight;
+  constexpr Size kRows = DenseKernel::kRows;
   constexpr Size kTogether = 16;  // panels that are summed in float32
   const PanelCoefficients weights(coef, kernel.n_samples());
   const Size n_sums = weights.n_sums;

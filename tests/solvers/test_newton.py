@@ -378,14 +378,21 @@ def test_a_start_of_the_wrong_length_is_refused(name):
 
 
 @pytest.mark.parametrize("d", [30, 47, 255, 300, 301, 302, 303])
+@pytest.mark.parametrize("run", [1, 12])
+@pytest.mark.parametrize("storage", ["dense", "csr32", "csr64"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])
-def test_gram_of_dense_rows_equals_numpy(d, dtype):
-    """Rows are added by tiles, wide ones that are mostly not 0 by SYRK; taken away again, too."""
+def test_gram_equals_numpy(d, run, storage, dtype):
+    """Rows are added by tiles, wide ones that are mostly not 0 by SYRK; taken away again, too.
+
+    CSR rows go to the tiles if their values come in runs, else they are scattered.
+    """
     rng = np.random.default_rng(d)
-    filled = rng.random((150, d)) < np.linspace(0.0, 0.9, 150)[:, None]
-    X = np.where(filled, rng.normal(size=(150, d)), 0.0).astype(dtype)
+    filled = rng.random((150, -(-d // run))) < np.linspace(0.0, 0.9, 150)[:, None]
+    filled = np.repeat(filled, run, axis=1)[:, :d]
+    X = store(np.where(filled, rng.normal(size=(150, d)), 0.0), storage, dtype)
     y = np.where(np.arange(150) % 2 == 0, 1.0, -1.0)
-    objective = objective_of(SQUARED_HINGE, X=X.astype(float), y=y)
+    values = (X if storage == "dense" else X.toarray()).astype(float)
+    objective = objective_of(SQUARED_HINGE, X=values, y=y)
     twin = Proximal(objective, FEATURE, ANCHOR, np.zeros(150), SOFTNESS)
     core = Core(objective, np.zeros(150), X)
     for seed in range(3):
