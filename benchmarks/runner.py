@@ -19,6 +19,7 @@ from benchmarks.peers import Effort
 
 PREPARE_SECONDS = 900.0  # reading, converting and warming up: outside the clock, but not for ever
 GRACE_SECONDS = 300.0  # reading the model and judging it
+SETTLE_SECONDS = 0.2  # OpenBLAS's threads, used to judge, spin on for a while on every core
 REPEAT_SECONDS = 0.3  # tiny fits are repeated for this long, MAX_REPEATS times at most
 MAX_REPEATS = 30
 THREAD_VARIABLES = (
@@ -117,7 +118,10 @@ def _work(pipe: Connection, trial: Trial) -> None:
         pipe.send({"ready": True})
         model = None
         while True:
-            if effort := pipe.recv():
+            effort = pipe.recv()
+            if trial.threads > 1:
+                time.sleep(SETTLE_SECONDS)
+            if effort:
                 model = None  # its memory is not held during the next fit
                 model, point = _timed_fit(trial, effort)
                 pipe.send({"trained": True})
