@@ -6,12 +6,13 @@
 #                   make bench-linear, bench-kernel or bench-multiclass for one of them; --help tells options
 #   make lint       style, types, import layers   make format  to repair the style
 #   make docs       run the examples in the documentation
-#   make sanitize   fast tests with the core under ASAN and UBSAN
+#   make sanitize   fast tests with the core under ASAN and UBSAN; NO_WIDE=ON without 64-byte registers (after a clean)
 #   make clean      remove what was built; .venv stays, to be set up anew (rm -rf .venv to drop it)
 
 PYTHON      ?= python3
 PYTEST_ARGS ?=
 BENCH_ARGS  ?=
+NO_WIDE     ?= OFF
 
 VENV := .venv
 SAN  := .venv-sanitize
@@ -90,5 +91,6 @@ $(VENV)/.stamp-build: $(VENV)/.stamp-venv $(CORE) CMakeLists.txt pyproject.toml
 $(SAN)/.stamp-build: $(SAN)/.stamp-venv $(CORE) CMakeLists.txt pyproject.toml
 	$(SAN)/bin/python -m pip install --quiet --group build --group test
 	$(SAN)/bin/python -m pip install --quiet --no-build-isolation --editable . \
-	  -C build-dir=.build-sanitize -C install.strip=false -C cmake.define.MAXMARGIN_SANITIZE=ON
+	  -C build-dir=.build-sanitize -C install.strip=false -C cmake.define.MAXMARGIN_SANITIZE=ON \
+	  -C cmake.define.MAXMARGIN_NO_WIDE=$(NO_WIDE)
 	touch $@

@@ -67,7 +67,7 @@ class Child:
         if not self.alive:
             return None
         self._pipe.send(effort)
-        trained = self._receive(limit)
+        trained = self._receive(limit + SETTLE_SECONDS)
         return self._receive(GRACE_SECONDS) if trained else None
 
     def predict(self, limit: float) -> float | None:
@@ -75,7 +75,7 @@ class Child:
         if not self.alive:
             return None
         self._pipe.send(None)
-        answer = self._receive(limit)
+        answer = self._receive(limit + SETTLE_SECONDS)
         return answer and answer["rows"] / answer["seconds"]
 
     def _receive(self, seconds: float) -> dict[str, Any] | None:

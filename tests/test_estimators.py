@@ -286,8 +286,11 @@ def test_auto_goes_by_features_and_stored_values():
     for rows, solver in ((X, "newton"), (wide, "dual_cd"), (dense, "newton")):
         y = Y if rows is X else np.arange(len(rows)) % 2
         assert LinearSVC(tol=0.1).fit(rows, y).solution_.solver == solver
-    model = LinearSVC(tol=0.1, max_iter=None).fit(few_values, np.arange(1500) % 2)
-    assert model.solution_.solver == "dual_cd"
+    some_values = np.where(rng.random(dense.shape) < 0.1, dense, 0.0)
+    for rows, solver in ((few_values, "dual_cd"), (some_values, "newton")):
+        for stored in (sparse.csr_array(rows), sparse.csr_array(rows).toarray()):
+            model = LinearSVC(tol=0.1, max_iter=None).fit(stored, np.arange(1500) % 2)
+            assert model.solution_.solver == solver
 
 
 @BOTH

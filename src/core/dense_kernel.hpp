@@ -76,7 +76,7 @@ class DenseKernel {
   }
 
  private:
-  // Rows of a tile: with 16 samples each, two thirds of the registers.
+  // Rows of a tile: with 16 samples each, twelve registers of either width.
   static constexpr int kNarrow = 6, kWide = 12;
 
   template <class Use>
@@ -123,7 +123,7 @@ class DenseKernel {
   template <class Vector, int height>
   MAXMARGIN_INLINE void tile_of(const float* rows, const float* row_squares, Size panel,
                                 float* const* values) const {
-    float tile[height][kPanel];
+    alignas(64) float tile[height][kPanel];
     values_of<Vector, height>(rows, row_squares, panel, tile);
     const Size begin = panel * kPanel, count = std::min(kPanel, n_ - begin);
     for (int r = 0; r < height; ++r) std::copy_n(tile[r], count, values[r] + begin);
@@ -132,7 +132,7 @@ class DenseKernel {
   template <class Vector, int height>
   MAXMARGIN_INLINE void add_tile_of(const float* rows, const float* row_squares, Size panel,
                                     const float* coef, Size n_sums, float* sums) const {
-    float tile[height][kPanel];
+    alignas(64) float tile[height][kPanel];
     values_of<Vector, height>(rows, row_squares, panel, tile);
     for (int r = 0; r < height; ++r)
       for (Size c = 0; c < n_sums; ++c, sums += 8)
@@ -151,8 +151,7 @@ class DenseKernel {
     const float* sample = panels_.data() + panel * kPanel * d_;
     for (Size k = 0; k < d_; ++k, sample += kPanel) {
       Vector x[kParts];
-      for (int part = 0; part < kParts; ++part)
-        x[part] = vector_at<Vector>(sample + kValues * part);
+      for (int part = 0; part < kParts; ++part) x[part] = load<Vector>(sample + kValues * part);
 #pragma GCC unroll 16
       for (int r = 0; r < height; ++r) {
         const float value = rows[r * d_ + k];
@@ -161,8 +160,7 @@ class DenseKernel {
     }
 #pragma GCC unroll 16
     for (int r = 0; r < height; ++r)
-      for (int part = 0; part < kParts; ++part)
-        vector_at<Vector>(tile[r] + kValues * part) = sums[r][part];
+      for (int part = 0; part < kParts; ++part) store(sums[r][part], tile[r] + kValues * part);
     for (int r = 0; r < height; ++r)
       apply_kernel(formula_, row_squares[r], squares_.data() + panel * kPanel, kPanel, tile[r]);
   }

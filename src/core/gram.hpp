@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "bias.hpp"
@@ -51,7 +50,7 @@ class TileBatch {
         eights_(static_cast<std::size_t>(stride_ / 8)),
         fours_(2 * eights_.size()) {}
 
-  // Takes the row scale * (x, last), unless it is wide and most of it is not 0: SYRK is the better
+  // Takes the row scale * (x, last), unless it is long and most of it is not 0: SYRK is the better
   // place then.
   template <class T>
   MAXMARGIN_INLINE bool take(const T* x, int count, double scale, double last) {
@@ -73,7 +72,8 @@ class TileBatch {
     return true;
   }
 
-  // The same of the row scale * value in these columns, which rise, in so many strips of eight.
+  // The same of the row scale * value in these columns, which rise; all but the last, that of the
+  // bias, are in so many strips of eight.
   MAXMARGIN_INLINE bool take(const int* column, const double* value, int count, int strips,
                              double scale) {
     if (full(strips)) return false;
@@ -106,9 +106,9 @@ class TileBatch {
   }
 
  private:
-  // A wide row with values in most strips.
+  // A long row with values in most strips.
   MAXMARGIN_INLINE bool full(int strips) const {
-    return stride_ > kWide && 10 * strips > 7 * static_cast<int>(eights_.size());
+    return stride_ > kLong && 10 * strips > 7 * static_cast<int>(eights_.size());
   }
 
   typedef double Four __attribute__((vector_size(32)));
@@ -182,19 +182,11 @@ class TileBatch {
   }
 
   template <class Vector>
-  MAXMARGIN_INLINE static Vector load(const double* from) {
-    Vector values;
-    std::memcpy(&values, from, sizeof values);
-    return values;
-  }
-
-  template <class Vector>
   MAXMARGIN_INLINE void add(double* out, const Vector& sum) const {
-    const Vector total = load<Vector>(out) + sign_ * sum;
-    std::memcpy(out, &total, sizeof total);
+    store(load<Vector>(out) + sign_ * sum, out);
   }
 
-  static constexpr Size kRows = 64, kWide = 256;
+  static constexpr Size kRows = 64, kLong = 256;
   double* gram_;
   Size stride_;
   double sign_;
@@ -205,7 +197,7 @@ class TileBatch {
 };
 
 // Adds weight * x x' to the upper triangle of `gram` (Fortran order, the bias last), or takes it
-// away (sign -1). CSR rows with few values, or values far apart, are scattered, the others and
+// away (sign -1). CSR rows with few values, far apart, are scattered, the others and
 // dense rows go to the tiles; what these do not take waits in a block, scaled by the root of their
 // weight, for a SYRK.
 template <class Rows>
@@ -232,7 +224,7 @@ class GramSum {
       const int strips = n_strips(count);
       const double products = static_cast<double>(count) * count;
       if (kScatterCost * products < static_cast<double>(dim_) * dim_ &&
-          products < kTileCost * strips * strips) {
+          products <= kTileCost * strips * strips) {
         scatter(count, sign_ * weight);
         return;
       }

@@ -18,23 +18,15 @@
 
 namespace maxmargin {
 
-// Eight or sixteen values that begin at any place, as one vector.
+// Eight values that begin at any place, as one vector; sixteen are loaded and stored.
 typedef float Eight __attribute__((vector_size(32), aligned(4)));
-typedef float Sixteen __attribute__((vector_size(64), aligned(4)));
+typedef float Sixteen __attribute__((vector_size(64)));
 
-template <class Vector>
-MAXMARGIN_INLINE const Vector& vector_at(const float* values) {
-  return *reinterpret_cast<const Vector*>(values);
-}
-template <class Vector>
-MAXMARGIN_INLINE Vector& vector_at(float* values) {
-  return *reinterpret_cast<Vector*>(values);
-}
 MAXMARGIN_INLINE const Eight& eight_at(const float* values) {
-  return vector_at<Eight>(values);
+  return *reinterpret_cast<const Eight*>(values);
 }
 MAXMARGIN_INLINE Eight& eight_at(float* values) {
-  return vector_at<Eight>(values);
+  return *reinterpret_cast<Eight*>(values);
 }
 
 // Samples whose kernel values are computed, and summed, at a time.

@@ -103,9 +103,9 @@ struct CompressRowWide : CompressRow<T, Out> {
 
 // Rows begin <= i < end, each by `compress_row`. A whole row may be written before what does not
 // differ is dropped, so that n_features entries of room are needed; whether they were there.
-template <class T, class Out, class CompressRow>
+template <class T, class Out, class OneRow>
 MAXMARGIN_INLINE bool compress_by(const DenseRows<T>& rows, Size begin, Size end,
-                                  const Compressed<Out>& out, const CompressRow& compress_row) {
+                                  const Compressed<Out>& out, const OneRow& compress_row) {
   Size at = out.offsets[begin];
   for (Size i = begin; i < end; ++i) {
     if (at + rows.n_features > out.room) return false;

@@ -4,23 +4,29 @@
 // machines and one for any other, and the loader picks. Everything inlined into the epoch is
 // compiled for the copy's machine, so the wheel runs anywhere and no build flag names a CPU.
 //
-// MAXMARGIN_WIDE stands before a function written for 32 registers of 64 bytes, which is called
-// only where MAXMARGIN_HAS_WIDE: the few loops that are bound by arithmetic. A third copy of
-// everything was no faster.
+// MAXMARGIN_WIDE stands before a function written for registers of 64 bytes, which is called only
+// where MAXMARGIN_HAS_WIDE: the few loops that such registers speed up. A third copy of everything
+// was no faster (docs/decisions/0010).
 #pragma once
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__linux__) && \
-    !defined(MAXMARGIN_NO_CLONES)
-#include <immintrin.h>
-#define MAXMARGIN_INTRINSICS
+#include <cstring>
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__linux__)
+#define MAXMARGIN_DISPATCHES
+#endif
+
+#if defined(MAXMARGIN_DISPATCHES) && !defined(MAXMARGIN_NO_CLONES)
 #define MAXMARGIN_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
-#define MAXMARGIN_WIDE __attribute__((target("arch=x86-64-v4")))
-#define MAXMARGIN_HAS_WIDE                                                     \
-  (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&  \
-   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && \
-   __builtin_cpu_supports("avx512cd"))
 #else
 #define MAXMARGIN_CLONES
+#endif
+
+#if defined(MAXMARGIN_DISPATCHES) && !defined(MAXMARGIN_NO_WIDE)
+#include <immintrin.h>
+#define MAXMARGIN_INTRINSICS
+#define MAXMARGIN_WIDE __attribute__((target("arch=x86-64-v4")))
+#define MAXMARGIN_HAS_WIDE static_cast<bool>(__builtin_cpu_supports("x86-64-v4"))
+#else
 #define MAXMARGIN_WIDE
 #define MAXMARGIN_HAS_WIDE false
 #endif
@@ -34,3 +40,21 @@
 #define MAXMARGIN_INLINED
 #define MAXMARGIN_PREFETCH(address) static_cast<void>(0)
 #endif
+
+namespace maxmargin {
+
+// A vector of the values that begin there, at any place. (As a template argument a vector type
+// would lose an `aligned` of its own.)
+template <class Vector, class T>
+MAXMARGIN_INLINE Vector load(const T* from) {
+  Vector values;
+  std::memcpy(&values, from, sizeof values);
+  return values;
+}
+
+template <class Vector, class T>
+MAXMARGIN_INLINE void store(const Vector& values, T* to) {
+  std::memcpy(to, &values, sizeof values);
+}
+
+}  // namespace maxmargin

@@ -352,24 +352,23 @@ class SparseKernel {
         Vector one[kLanes] = {}, two[kLanes] = {};
         if (strip > 0) {
           for (int lane = 0; lane < kLanes; ++lane) {
-            one[lane] = vector_at<Vector>(block.values[at] + kValues * lane);
-            two[lane] = vector_at<Vector>(block.values[at + 1] + kValues * lane);
+            one[lane] = load<Vector>(block.values[at] + kValues * lane);
+            two[lane] = load<Vector>(block.values[at + 1] + kValues * lane);
           }
         }
         for (Size k = range[0]; k < range[1]; ++k) {
           const float* from = columns + Size{8} * place[column[k]];
           Vector x[kLanes];
 #pragma GCC unroll 8  // as are the loops below: all of it stays in registers
-          for (int lane = 0; lane < kLanes; ++lane)
-            x[lane] = vector_at<Vector>(from + kValues * lane);
+          for (int lane = 0; lane < kLanes; ++lane) x[lane] = load<Vector>(from + kValues * lane);
 #pragma GCC unroll 8
           for (int lane = 0; lane < kLanes; ++lane) one[lane] += value[k].one * x[lane];
 #pragma GCC unroll 8
           for (int lane = 0; lane < kLanes; ++lane) two[lane] += value[k].two * x[lane];
         }
         for (int lane = 0; lane < kLanes; ++lane) {
-          vector_at<Vector>(block.values[at] + kValues * lane) = one[lane];
-          vector_at<Vector>(block.values[at + 1] + kValues * lane) = two[lane];
+          store(one[lane], block.values[at] + kValues * lane);
+          store(two[lane], block.values[at + 1] + kValues * lane);
         }
       }
     }
@@ -383,7 +382,7 @@ class SparseKernel {
   const float* squares_;
   KernelFormula formula_;
   SamplePairs<Index> pairs_;
-  bool wide_ = MAXMARGIN_HAS_WIDE;
+  const bool wide_ = MAXMARGIN_HAS_WIDE;
 };
 
 }  // namespace maxmargin

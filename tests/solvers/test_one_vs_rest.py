@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from made import DTYPES, STORAGES, as_float32, store
-from maxmargin import Intercept, LinearSVC, Objective, Problem, _core
+from maxmargin import Intercept, LinearSVC, LinearSVR, Objective, Problem, _core
 from maxmargin.certificate import Status
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.solvers import Monitor, Stopping, one_vs_rest
@@ -192,17 +192,25 @@ def test_what_is_dense_or_narrow_or_sparse_stays():
         assert problem.compressed() is problem
 
 
-def test_compression_stays_within_its_arrays():
-    rows, n = _core.Rows(np.eye(4)), 4
+@pytest.mark.parametrize("d", [4, 8, 20])
+@pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])
+def test_compression_stays_within_its_arrays(d, dtype):
+    """A row may be written whole before its zeros are dropped: d entries are needed, no more."""
+    X, n = np.eye(d, dtype=dtype), d
+    X[-1, -1] = np.nan
+    rows, room, zero = _core.Rows(X), 2 * d - 1, np.zeros(d)
     offsets = np.zeros(n + 1, dtype=np.int32)
-    values, columns = np.full(8, np.nan), np.full(8, -1, dtype=np.int32)
-    zero = np.zeros(4)
-    assert not rows.compress(0, n, zero, 1.0, offsets, values[:6], columns[:6])
-    assert np.isnan(values[6:]).all()
-    assert (columns[6:] == -1).all()
-    assert rows.compress(0, n, zero, 1.0, offsets, values, columns)
+    values, columns = np.full(room + 3, -5.0), np.full(room + 3, -5, dtype=np.int32)
+    short = room - 1
+    assert not rows.compress(0, n, zero, 1.0, offsets, values[:short], columns[:short])
+    assert (values[short:] == -5.0).all()
+    assert (columns[short:] == -5).all()
+    assert rows.compress(0, n, zero, 1.0, offsets, values[:room], columns[:room])
+    assert (values[room:] == -5.0).all()
+    assert (columns[room:] == -5).all()
     np.testing.assert_array_equal(offsets, np.arange(n + 1))
-    np.testing.assert_array_equal(columns[:4], np.arange(4))
+    np.testing.assert_array_equal(columns[:n], np.arange(n))
+    np.testing.assert_array_equal(values[:n], np.append(np.ones(n - 1), np.nan))
     offsets[0] = -1
     with pytest.raises(ValueError, match="negative"):
         rows.compress(0, n, zero, 1.0, offsets, values, columns)
@@ -215,11 +223,53 @@ def test_rows_of_which_few_seemed_not_zero_stay_dense():
     assert problem.compressed() is problem
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
-def test_compressed_fits_are_those_of_csr(multi_class):
+@pytest.mark.parametrize(
+    ("multi_class", "solver"),
+    [("ovr", "dual_cd"), ("ovr", "newton"), ("ovr", "auto"), ("crammer_singer", "dual_cd")],
+)
+def test_compressed_fits_are_those_of_csr(multi_class, solver):
     X, numbers = zeros()
-    shared = {"solver": "dual_cd", "random_state": 0, "multi_class": multi_class, "C": 0.1}
+    shared = {"solver": solver, "random_state": 0, "multi_class": multi_class, "C": 0.1}
     dense = LinearSVC(**shared).fit(X, numbers)
     csr = LinearSVC(**shared).fit(sparse.csr_array(X), numbers)
     np.testing.assert_allclose(dense.coef_, csr.coef_, rtol=1e-9, atol=1e-12)
     assert dense.certificate_.relative_gap <= 1e-3
+
+
+def test_compressed_regression_is_that_of_csr():
+    X, _ = zeros()
+    dense, csr = (
+        LinearSVR(random_state=0).fit(rows, X[:, 0]) for rows in (X, sparse.csr_array(X))
+    )
+    np.testing.assert_allclose(dense.coef_, csr.coef_, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_rows_to_be_compressed_are_checked(value):
+    X, numbers = zeros()
+    X[7, 3] = value
+    with pytest.raises(ValueError, match="NaN|infinity"):
+        LinearSVC().fit(X, numbers)
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
+def test_a_callback_gets_the_samples_as_they_were_given(multi_class):
+    class Watcher:
+        def setup(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context, *, X=None, **_):
+            seen.append(X)
+
+        def on_fit_task_end(self, estimator, context, **_):
+            return False
+
+        def teardown(self, estimator, context):
+            pass
+
+    seen = []
+    X, numbers = zeros()
+    LinearSVC(multi_class=multi_class).set_callbacks(Watcher()).fit(X, numbers)
+    given = [rows for rows in seen if rows is not None]
+    assert given
+    assert all(isinstance(rows, np.ndarray) for rows in given)

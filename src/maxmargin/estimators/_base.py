@@ -210,12 +210,12 @@ class LinearModel(CertifiedModel):
         nothing = np.zeros(X.shape[0])
         compress = members is None and self._reads_often(loss)
         problem = self._problem(X, nothing, nothing, compress=compress)
-        X = problem.X
         starts = self._starts(costs, self._seeds(len(targets)))
         together = False
-        if numbers is not None and starts[0].beta is None:
+        if members is None:
             first = self._linear_objective(problem, targets[0], costs[0], loss)
-            together = isinstance(self._solver(first), DualCD)
+            sweeps = isinstance(self._solver(first), DualCD)
+            together = sweeps and numbers is not None and starts[0].beta is None
         with interruptible() as interrupt:
             progress = Progress(self, X, len(targets), interrupt)
             progress.begin()
@@ -237,7 +237,7 @@ class LinearModel(CertifiedModel):
 
             def solve(task: int) -> Solution:
                 y, cost = targets[task], costs[task]
-                own = problem if members is None else Problem(X[members[task]], y, cost)
+                own = problem if members is None else Problem(problem.X[members[task]], y, cost)
                 objective = self._linear_objective(own, y, cost, loss)
                 check_magnitudes(own.squared_norms, y, cost)
                 start = starts[task]
@@ -271,7 +271,7 @@ class LinearModel(CertifiedModel):
         by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
         (start,) = self._starts([by_class], self._seeds(1))
         with interruptible() as interrupt:
-            progress = Progress(self, problem.X, 1, interrupt)
+            progress = Progress(self, X, 1, interrupt)
             progress.begin()
             with progress.reporting(0) as report:
 
@@ -285,7 +285,7 @@ class LinearModel(CertifiedModel):
         self.n_iter_ = solution.n_iter
         self._members = None
         progress.end()
-        self._warn_if_unproven(problem.X)
+        self._warn_if_unproven(X)
 
     def _problem(self, X: Matrix, y: Array, cost: Array, *, compress: bool = False) -> Problem:
         """Return the problem, after the check that X is finite: the row norms show it."""
