@@ -11,10 +11,8 @@ proves what the others only reach. A peer's best setting counts.
 import argparse
 import json
 import math
-import os
 import sys
 from dataclasses import dataclass, field
-from datetime import date
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -23,7 +21,7 @@ from benchmarks import kernel_report
 from benchmarks.data import Task, data_dir
 from benchmarks.kernel_peers import SPECS, TARGET, KernelPeer, KernelTrial, Spec, all_peers
 from benchmarks.neutral import dual_suboptimality
-from benchmarks.runner import Child, machine, repeat, warn_if_busy
+from benchmarks.runner import Child, circumstances, machine, repeat, warn_if_busy
 
 RESULTS = Path(__file__).resolve().parent / "results"
 QUICK = ("small", "sets/svmguide1", "sets/spambase", "sets/abalone", "sets/dna")
@@ -114,9 +112,7 @@ def climb(peer: KernelPeer, course: Course, optimum: float, settings: Settings) 
         if point["reached"] and (not peer.proves or effort["tol"] <= TARGET):
             end = "done"
             break
-    about = {"family": peer.family, "version": peer.version, "threads": peer.threads}
-    about |= {"date": date.today().isoformat(), "load": os.getloadavg()[0]}
-    about |= {"limit": limit, "end": child.error or end, "points": points}
+    about = circumstances(peer) | {"limit": limit, "end": child.error or end, "points": points}
     if end == "done" and course.spec.section == "main":
         about["rows_per_second"] = predictions(child, course.limit)
         about["end"] = child.error or end

@@ -10,9 +10,7 @@ works, which a user could not know. maxmargin must prove 1e-3 by itself.
 import argparse
 import json
 import math
-import os
 from dataclasses import dataclass, replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ from benchmarks import report
 from benchmarks.data import LOADERS, Task, data_dir, load
 from benchmarks.neutral import LOSSES, suboptimality
 from benchmarks.peers import TARGET, Job, LinearTrial, Peer, all_peers
-from benchmarks.runner import Child, machine, repeat, warn_if_busy
+from benchmarks.runner import Child, circumstances, machine, repeat, warn_if_busy
 
 RESULTS = Path(__file__).resolve().parent / "results"
 RAW = RESULTS / "linear.json"
@@ -84,9 +82,7 @@ def climb(peer: Peer, job: Job, optimum: float, settings: Settings) -> dict[str,
             end = "done" if reached else "stalled"
             break
     child.close()
-    about = {"family": peer.family, "version": peer.version, "threads": peer.threads}
-    about |= {"date": date.today().isoformat(), "load": os.getloadavg()[0]}
-    return about | {"limit": settings.limit, "end": end, "points": points}
+    return circumstances(peer) | {"limit": settings.limit, "end": end, "points": points}
 
 
 def claims(point: dict[str, Any], optimum: float) -> bool:

@@ -11,8 +11,6 @@ counts; maxmargin must prove 1e-3 by itself. `--only kernel` is one against one 
 import argparse
 import json
 import math
-import os
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,7 @@ from benchmarks.linear import HOPELESS, HOPELESS_SECONDS, RESULTS, claims, stall
 from benchmarks.multiclass_peers import SPECS, ClassTrial, Spec, peers_of
 from benchmarks.peers import Peer
 from benchmarks.report import cell, outcome
-from benchmarks.runner import Child, machine, repeat, warn_if_busy
+from benchmarks.runner import Child, circumstances, machine, repeat, warn_if_busy
 
 REFERENCE_TOL = 1e-6
 REFERENCE_SECONDS = 600.0
@@ -66,9 +64,7 @@ def climb(
             end = "done" if claims(point, optimum) else "stalled"
             break
     child.close()
-    about = {"family": peer.family, "version": peer.version, "threads": peer.threads}
-    about |= {"date": date.today().isoformat(), "load": os.getloadavg()[0]}
-    return about | {"limit": limit, "end": end, "points": points}
+    return circumstances(peer) | {"limit": limit, "end": end, "points": points}
 
 
 def run(spec: Spec, args: argparse.Namespace, results: dict[str, Any]) -> None:

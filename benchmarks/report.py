@@ -89,11 +89,26 @@ def about(results: dict[str, Any]) -> str:
     dates = sorted({peer["date"] for peer in peers})
     load = max(peer["load"] for peer in peers)
     lines = [
-        f"Machine: {machine['cpu']}, {machine['cores']} cores. Python {machine['python']}.",
+        f"{machines(results['runs'])}, {machine['cores']} cores. Python {machine['python']}.",
         f"Measured {dates[0]} to {dates[-1]}, load average at most {load:.1f} (1 or 2 is our own).",
         f"Versions: {', '.join(versions)}.",
     ]
     return "\n".join(lines)
+
+
+def machines(runs: dict[str, Any]) -> str:
+    """Say on what it was measured: the latest machine, and which runs were on others."""
+    found: dict[str, list[str]] = {}
+    for name, run in runs.items():
+        for cpu in {peer["cpu"] for peer in run["peers"].values()}:
+            found.setdefault(cpu, []).append(name)
+    latest = max(
+        (peer for run in runs.values() for peer in run["peers"].values()), key=lambda p: p["date"]
+    )["cpu"]
+    others = "".join(
+        f"; on {cpu}: {', '.join(names)}" for cpu, names in found.items() if cpu != latest
+    )
+    return f"Machine: {latest}{others}"
 
 
 def proven_gap(run: dict[str, Any]) -> float:

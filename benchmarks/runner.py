@@ -10,12 +10,13 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
 from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import median
 from typing import Any, Protocol
 
-from benchmarks.peers import Effort
+from benchmarks.peers import Effort, Peer
 
 PREPARE_SECONDS = 900.0  # reading, converting and warming up: outside the clock, but not for ever
 GRACE_SECONDS = 300.0  # reading the model and judging it
@@ -177,6 +178,13 @@ def repeat(child: Child, point: dict[str, Any], repeats: int, limit: float) -> N
         point["objectives"].append(again["objective"])
     point |= {"seconds": median(times), "cpu": median(cpus)}
     point["objective"] = median(point["objectives"])
+
+
+def circumstances(peer: Peer) -> dict[str, Any]:
+    """What belongs to a peer's times: its version, when and on what they were taken."""
+    found = {"family": peer.family, "version": peer.version, "threads": peer.threads}
+    found |= {"date": date.today().isoformat(), "load": os.getloadavg()[0]}
+    return found | {"cpu": machine()["cpu"]}
 
 
 def machine() -> dict[str, Any]:

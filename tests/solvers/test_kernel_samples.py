@@ -170,9 +170,11 @@ def test_samples_are_compressed_block_by_block(monkeypatch):
     X = indicators(500)
     whole, square = KernelSamples(Gaussian(0.03), X).own
     monkeypatch.setattr(kernel_samples, "_VALUES_PER_BLOCK", 1000)
-    parts, again = KernelSamples(Gaussian(0.03), X).own
-    np.testing.assert_array_equal(parts.toarray(), whole.toarray())
-    np.testing.assert_array_equal(again, square)
+    monkeypatch.setattr(kernel_samples, "_WORTH_THREADS", 1)
+    for n_threads in (1, 3):
+        parts, again = KernelSamples(Gaussian(0.03), X, n_threads).own
+        np.testing.assert_array_equal(parts.toarray(), whole.toarray())
+        np.testing.assert_array_equal(again, square)
 
 
 def test_sums_far_smaller_than_another_are_not_lost():

@@ -238,9 +238,7 @@ def test_compressed_fits_are_those_of_csr(multi_class, solver):
 
 def test_compressed_regression_is_that_of_csr():
     X, _ = zeros()
-    dense, csr = (
-        LinearSVR(random_state=0).fit(rows, X[:, 0]) for rows in (X, sparse.csr_array(X))
-    )
+    dense, csr = (LinearSVR(random_state=0).fit(rows, X[:, 0]) for rows in (X, sparse.csr_array(X)))
     np.testing.assert_allclose(dense.coef_, csr.coef_, rtol=1e-9, atol=1e-12)
 
 

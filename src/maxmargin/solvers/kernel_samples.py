@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 
 import numpy as np
@@ -22,8 +23,8 @@ _EXACT_VALUES, _EXACT_PRODUCTS, _EXACT_PREDICTED = 2**23, 2**27, 2**20
 #: faster.
 _LOOKED_AT, _TOGETHER, _SPARSE = 256, 2**12, 0.7
 
-#: Values held at a time.
-_VALUES_PER_BLOCK = 2**22
+#: Values held at a time, and values from which on threads are worth their start.
+_VALUES_PER_BLOCK, _WORTH_THREADS = 2**22, 2**20
 
 
 def affords_float64(X: Matrix, n_values: int) -> bool:
@@ -72,14 +73,15 @@ class KernelSamples:
         compress, centre = self._layout
         return compress and centre is None
 
-    def prepared(self, X: Matrix) -> tuple[Matrix, Array]:
+    def prepared(self, X: Matrix, n_threads: int = 1) -> tuple[Matrix, Array]:
         """Return the samples in float32 and their squared norms."""
         compress, centre = self._layout
         unit = self.kernel.unit
         if sparse.issparse(X) and not self._takes_csr:
             X = X.toarray()
         if compress:
-            X = _csr(X, unit) if sparse.issparse(X) else _compressed(X, centre, unit)
+            given = sparse.issparse(X)
+            X = _csr(X, unit) if given else _compressed(X, centre, unit, n_threads)
             square = np.empty(X.shape[0])
             view_rows(X)[1].squared_norms(0, X.shape[0], square)
             return X, square.astype(np.float32)
@@ -95,7 +97,7 @@ class KernelSamples:
     @cached_property
     def own(self) -> tuple[Matrix, Array]:
         """The samples themselves, prepared."""
-        return self.prepared(self.X)
+        return self.prepared(self.X, self.n_threads)
 
     def rows(self, index: NDArray[np.intp] | None = None) -> _core.KernelRows:
         """Return the source of kernel rows, among some of the samples if there is an index."""
@@ -170,7 +172,7 @@ class KernelSamples:
         out, threads = values.reshape(X.shape[0], -1), n_threads or self.n_threads
         stored = X.nnz // X.shape[0] if self._takes_csr and sparse.issparse(X) else X.shape[1]
         for rows in _slices(X.shape[0], stored):
-            samples, square = self.prepared(X[rows])
+            samples, square = self.prepared(X[rows], threads)
             self._all_rows.predict(*_parts(samples), square, coef, sizes, out[rows], threads)
         return values
 
@@ -223,12 +225,12 @@ def _csr(X: Matrix, unit: float) -> Matrix:
     return type(X)((values, X.indices, X.indptr), shape=X.shape)
 
 
-def _compressed(X: Array, centre: Array | None, unit: float) -> sparse.csr_array:
+def _compressed(X: Array, centre: Array | None, unit: float, n_threads: int) -> sparse.csr_array:
     """Return (X - centre) unit of a dense X in CSR form and float32."""
     n, d = X.shape
     centre = np.zeros(d) if centre is None else centre
-    parts = []
-    for some in _slices(n, d):
+
+    def compress(some: slice) -> sparse.csr_array:
         rows = _core.Rows(X[some])
         offsets = np.zeros(rows.n_samples + 1, dtype=np.int32)
         room = (rows.n_samples + 1) * d  # pages not written to cost nothing
@@ -237,7 +239,15 @@ def _compressed(X: Array, centre: Array | None, unit: float) -> sparse.csr_array
         assert done  # there is room
         stored = int(offsets[-1])
         shape = (rows.n_samples, d)
-        parts.append(sparse.csr_array((values[:stored], columns[:stored], offsets), shape=shape))
+        return sparse.csr_array((values[:stored], columns[:stored], offsets), shape=shape)
+
+    threads = n_threads if n * d >= _WORTH_THREADS else 1
+    slices = _slices(n, d, threads)
+    if threads == 1 or len(slices) == 1:
+        parts = [compress(some) for some in slices]
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            parts = list(pool.map(compress, slices))
     return parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
 
 
@@ -256,9 +266,9 @@ def _commonest(some: Array) -> Array:
     return np.asarray(np.where(often, common, ordered[len(some) // 2]))
 
 
-def _slices(count: int, width: int) -> list[slice]:
+def _slices(count: int, width: int, at_least: int = 1) -> list[slice]:
     """Cut `count` rows of that many values each into blocks."""
-    step = max(1, _VALUES_PER_BLOCK // max(1, width))
+    step = max(1, min(_VALUES_PER_BLOCK // max(1, width), -(-count // at_least)))
     return [slice(begin, begin + step) for begin in range(0, count, step)]
 
 
