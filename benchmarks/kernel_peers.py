@@ -255,6 +255,11 @@ class KernelTrial:
     def threads(self) -> int:
         return self.peer.threads
 
+    @property
+    def settle(self) -> float:
+        """OpenBLAS's threads, used to judge, spin on for a while on every core."""
+        return 0.2 if self.threads > 1 else 0.0
+
     def ready(self) -> None:
         task = self.spec.task(self.folder)
         loss = LOSSES[task.kind == "regression"]

@@ -117,6 +117,7 @@ class ClassTrial:
     folder: Path
     job: Job | None = None
     threads: int = 1
+    settle = 0.0
 
     def ready(self) -> None:
         task, ladder = self.spec.task(self.folder), self.peer.ladder

@@ -337,6 +337,7 @@ class LinearTrial:
     loss: str
     folder: Path
     job: Job | None = None
+    settle = 0.0
 
     @property
     def threads(self) -> int:

@@ -20,7 +20,6 @@ from benchmarks.peers import Effort, Peer
 
 PREPARE_SECONDS = 900.0  # reading, converting and warming up: outside the clock, but not for ever
 GRACE_SECONDS = 300.0  # reading the model and judging it
-SETTLE_SECONDS = 0.2  # OpenBLAS's threads, used to judge, spin on for a while on every core
 REPEAT_SECONDS = 0.3  # tiny fits are repeated for this long, MAX_REPEATS times at most
 MAX_REPEATS = 30
 THREAD_VARIABLES = (
@@ -35,6 +34,7 @@ class Trial(Protocol):
     """One peer on one task; what it holds must be picklable until it is ready."""
 
     threads: int
+    settle: float  # seconds to wait before the clock starts
 
     def ready(self) -> None:
         """Load the data, put them in the peer's format, warm up."""
@@ -55,6 +55,7 @@ class Child:
     def __init__(self, trial: Trial) -> None:
         context = multiprocessing.get_context("spawn")
         self.error: str | None = None
+        self._settle = trial.settle
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_work, args=(theirs, trial), daemon=True)
         self._scratch = tempfile.TemporaryDirectory()  # ours, since a killed child cleans nothing
@@ -68,7 +69,7 @@ class Child:
         if not self.alive:
             return None
         self._pipe.send(effort)
-        trained = self._receive(limit + SETTLE_SECONDS)
+        trained = self._receive(limit + self._settle)
         return self._receive(GRACE_SECONDS) if trained else None
 
     def predict(self, limit: float) -> float | None:
@@ -76,7 +77,7 @@ class Child:
         if not self.alive:
             return None
         self._pipe.send(None)
-        answer = self._receive(limit + SETTLE_SECONDS)
+        answer = self._receive(limit + self._settle)
         return answer and answer["rows"] / answer["seconds"]
 
     def _receive(self, seconds: float) -> dict[str, Any] | None:
@@ -120,8 +121,7 @@ def _work(pipe: Connection, trial: Trial) -> None:
         model = None
         while True:
             effort = pipe.recv()
-            if trial.threads > 1:
-                time.sleep(SETTLE_SECONDS)
+            time.sleep(trial.settle)
             if effort:
                 model = None  # its memory is not held during the next fit
                 model, point = _timed_fit(trial, effort)

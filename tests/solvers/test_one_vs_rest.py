@@ -246,23 +246,23 @@ def test_compressed_regression_is_that_of_csr():
 def test_rows_to_be_compressed_are_checked(value):
     X, numbers = zeros()
     X[7, 3] = value
-    with pytest.raises(ValueError, match="NaN|infinity"):
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
         LinearSVC().fit(X, numbers)
 
 
 @pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
 def test_a_callback_gets_the_samples_as_they_were_given(multi_class):
     class Watcher:
-        def setup(self, estimator, context):
+        def setup(self, *_):
             pass
 
-        def on_fit_task_begin(self, estimator, context, *, X=None, **_):
+        def on_fit_task_begin(self, *_, X=None):
             seen.append(X)
 
-        def on_fit_task_end(self, estimator, context, **_):
+        def on_fit_task_end(self, *_):
             return False
 
-        def teardown(self, estimator, context):
+        def teardown(self, *_):
             pass
 
     seen = []

@@ -16,8 +16,8 @@ MAX_NEWTON_FEATURES = 2000
 #: Up to this many it is always worth its while.
 FEW_FEATURES = 100
 
-#: Stored values per d³ below which even hundreds of epochs cost less than some factorisations: where
-#: both take as long with the hinge, on rows of MNIST.
+#: Stored values per d³ below which even hundreds of epochs cost less than some factorisations. On
+#: rows of MNIST both take as long there, with the hinge.
 LEAST_VALUES = 1 / 700
 
 #: Below this mean of C_i ‖x_i‖² coordinate descent needs few epochs.
