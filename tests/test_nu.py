@@ -185,9 +185,7 @@ def test_the_certificate_can_be_had_from_the_solution_alone():
     for model, data in ((NuSVC(nu=0.3), CLASSES), (NuSVR(nu=0.3), TARGETS)):
         solution = model.set_params(**TIGHT).fit(*data).solution_
         y = data[1] if isinstance(model, NuSVR) else np.where(data[1] == model.classes_[0], 1.0, -1)
-        # SVC puts the first class first
-        rows = np.argsort(-y, kind="stable") if isinstance(model, NuSVC) else np.arange(len(y))
-        problem = Problem(data[0][rows], y[rows].astype(float), np.ones(len(y)))
+        problem = Problem(data[0], y.astype(float), np.ones(len(y)))
         objective = Objective(problem, solution.loss, kernel=Gaussian(0.2), mass=0.3 * len(y))
         again = certify(objective, solution.w, solution.b, solution.beta)
         assert again.primal == pytest.approx(solution.certificate.primal, rel=1e-9)

@@ -253,16 +253,16 @@ def test_rows_to_be_compressed_are_checked(value):
 @pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
 def test_a_callback_gets_the_samples_as_they_were_given(multi_class):
     class Watcher:
-        def setup(self, *_):
+        def setup(self, estimator, context):
             pass
 
-        def on_fit_task_begin(self, *_, X=None):
+        def on_fit_task_begin(self, estimator, context, *, X=None):  # noqa: ARG002
             seen.append(X)
 
-        def on_fit_task_end(self, *_):
+        def on_fit_task_end(self, estimator, context):  # noqa: ARG002
             return False
 
-        def teardown(self, *_):
+        def teardown(self, estimator, context):
             pass
 
     seen = []

@@ -199,8 +199,7 @@ class SVC(ClassifierMixin, KernelModel):
             progress = self._solve_joint(X, kernel, numbered, cost)
             self._store_classes(X, members, kernel)
         elif kind == "ovo" or len(members) == 2:
-            rows, targets = pair_targets(members)
-            tasks = [(pair, target, cost[pair]) for pair, target in zip(rows, targets, strict=True)]
+            tasks = _pair_tasks(members, cost)
             progress = self._solve(X, kernel, tasks, members)
             pairs = itertools.combinations(self.classes_.tolist(), 2)
             self._refuse_inseparable(pairs, tasks, X.shape[0])
@@ -284,6 +283,8 @@ class SVC(ClassifierMixin, KernelModel):
         for (first, second), solution in zip(pairs, self.solutions_, strict=True):
             split = sizes[first]
             pair = solution.w / self._unit(solution)
+            if len(members) == 2:  # it is in the order of X
+                pair = pair[np.concatenate(members)]
             coef[second - 1, ends[first] - split : ends[first]] = pair[:split]
             coef[first, ends[second] - sizes[second] : ends[second]] = pair[split:]
         self._keep_support(X, members, coef, kernel)
@@ -359,3 +360,16 @@ class SVC(ClassifierMixin, KernelModel):
         scores = votes(values, len(self.classes_))
         counts = scores if self.break_ties else np.rint(scores)
         return np.asarray(self.classes_[counts.argmax(axis=1)])
+
+
+def _pair_tasks(members: list[NDArray[np.intp]], cost: Array) -> list[Task]:
+    """Return a problem for each pair of classes, whose samples follow each other class by class.
+
+    That of two classes has all samples in their own order: X serves as it is, without a copy.
+    """
+    rows, targets = pair_targets(members)
+    if len(members) == 2:
+        target = np.empty(len(cost))
+        target[rows[0]] = targets[0]
+        return [(np.arange(len(cost)), target, cost)]
+    return [(pair, target, cost[pair]) for pair, target in zip(rows, targets, strict=True)]
