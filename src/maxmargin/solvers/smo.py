@@ -38,6 +38,10 @@ _LARGEST = 1e30
 #: rows to compute again.
 _CACHE_IF_CHEAP = {32: 256.0, 128: 1000.0}
 
+#: Working sets that all samples make, and the least size of one: of large ones most rows would be
+#: asked for before it is known which matter.
+_SETS, _LEAST_SET = 16, 128
+
 #: Samples at which sums of float32 kernel values are compared with float64.
 _TRIED = 128
 
@@ -62,7 +66,8 @@ class SMO:
     Parameters
     ----------
     working_set : int
-        Samples whose kernel values among each other are at hand at a time.
+        Samples whose kernel values among each other are at hand at a time, at most: of few samples
+        a sixteenth, but 128.
     cache_size : float or None
         Megabytes for kernel rows; None: half of the memory that is free, or 256 or 1,000 for
         samples of so few values, 32 or 128, that rows are cheaper to compute than to keep.
@@ -180,6 +185,7 @@ class SMO:
         """Return the core's solver, for a part of the variables if one is given."""
         rows, at = samples.rows(part), slice(None) if part is None else part
         cache, target = cache_for(samples, self.cache_size), form.target[at]
+        working = min(self.working_set, max(_LEAST_SET, len(target) // _SETS))
         return _core.Smo(
             rows.twice() if form.doubled else rows,
             target,
@@ -188,8 +194,8 @@ class SMO:
             form.group[at],
             form.epsilon,
             form.balanced,
-            self.working_set,
-            row_capacity(len(target), cache, self.working_set),
+            working,
+            row_capacity(len(target), cache, working),
         )
 
     def _is_small(self, objective: Objective) -> bool:
