@@ -44,109 +44,114 @@ class GramMatrix {
 class TileBatch {
  public:
   TileBatch(GramMatrix& gram, double sign)
-      : gram_(gram.data()),
-        stride_(gram.stride()),
-        sign_(sign),
-        eights_(static_cast<std::size_t>(stride_ / 8)),
-        fours_(2 * eights_.size()) {}
+      : gram_(gram.data()), stride_(gram.stride()), sign_(sign), strips_(stride_ / 8) {}
 
   // Takes the row scale * (x, last), unless it is long and most of it is not 0: SYRK is the better
   // place then.
   template <class T>
   MAXMARGIN_INLINE bool take(const T* x, int count, double scale, double last) {
-    if (packed_.empty()) packed_.resize(eights_.size() * kRows * 8);
-    const std::uint64_t bit = std::uint64_t(1) << filled_;
+    make_room();
     const int whole = count / 8;
     int found = 0;
-    for (int k = 0; k < whole; ++k) found += pack(k, x + 8 * k, scale, bit);
+    for (int k = 0; k < whole; ++k) found += pack(k, x + 8 * k, scale);
     double rest[8] = {};
     for (int j = 8 * whole; j < count; ++j) rest[j - 8 * whole] = static_cast<double>(x[j]);
     rest[count - 8 * whole] = last;
-    found += pack(whole, rest, scale, bit);
+    found += pack(whole, rest, scale);
     if (full(found)) {
-      for (auto& mask : eights_) mask &= ~bit;
-      for (auto& mask : fours_) mask &= ~bit;
+      for (Size k = 0; k < strips_; ++k) drop(k);
       return false;
     }
     if (++filled_ == kRows) flush();
     return true;
   }
 
-  // The same of the row scale * value in these columns, which rise; all but the last, that of the
-  // bias, are in so many strips of eight.
+  // The same of the row scale * value in these columns, of so many strips of eight.
   MAXMARGIN_INLINE bool take(const int* column, const double* value, int count, int strips,
                              double scale) {
     if (full(strips)) return false;
-    if (packed_.empty()) packed_.resize(eights_.size() * kRows * 8);
-    const std::uint64_t bit = std::uint64_t(1) << filled_;
-    double* out = nullptr;
-    for (int j = 0, last = -1; j < count; ++j) {
-      const int strip = column[j] / 8;
-      if (strip != last) {
-        out = packed_.data() + 8 * (static_cast<Size>(strip) * kRows + filled_);
-        std::fill_n(out, 8, 0.0);
-        eights_[strip] |= bit;
-        last = strip;
-      }
-      out[column[j] % 8] = scale * value[j];
-      fours_[column[j] / 4] |= bit;
+    make_room();
+    double* const out = packed_.data() + 8 * filled_;
+    std::uint8_t* const found = found_.data() + filled_;
+    for (int j = 0; j < count; ++j) {
+      const Size begin = kRows * (column[j] / 8);
+      out[8 * begin + column[j] % 8] = scale * value[j];
+      found[begin] = 1;
     }
     if (++filled_ == kRows) flush();
     return true;
   }
 
   MAXMARGIN_INLINE void flush() {
-    if (wide_)
-      add_wide();
-    else
-      add_narrow();
-    std::fill(eights_.begin(), eights_.end(), 0);
-    std::fill(fours_.begin(), fours_.end(), 0);
+    if (filled_ == 0) return;
+    for (Size k = 0; k < strips_; ++k) rows_[k] = mask(found_.data() + kRows * k);
+    wide_ ? add_wide() : add_narrow();
+    for (Size k = 0; k < strips_; ++k)
+      for (std::uint64_t rows = rows_[k]; rows != 0; rows &= rows - 1)
+        std::fill_n(packed_.data() + 8 * (kRows * k + __builtin_ctzll(rows)), 8, 0.0);
+    std::fill(found_.begin(), found_.end(), 0);
     filled_ = 0;
   }
 
  private:
   // A long row with values in most strips.
   MAXMARGIN_INLINE bool full(int strips) const {
-    return stride_ > kLong && 10 * strips > 7 * static_cast<int>(eights_.size());
+    return stride_ > kLong && 10 * strips > 7 * strips_;
+  }
+
+  MAXMARGIN_INLINE void make_room() {
+    if (!packed_.empty()) return;
+    packed_.resize(static_cast<std::size_t>(8 * kRows * strips_));
+    found_.resize(static_cast<std::size_t>(kRows * strips_));
+    rows_.resize(static_cast<std::size_t>(strips_));
+  }
+
+  // A bit for each of 64 bytes, which are 0 or 1: a product brings those of eight together.
+  MAXMARGIN_INLINE static std::uint64_t mask(const std::uint8_t* bytes) {
+    std::uint64_t bits = 0;
+    for (int k = 0; k < 8; ++k) {
+      std::uint64_t eight = 0;
+      for (int j = 0; j < 8; ++j) eight |= std::uint64_t(bytes[8 * k + j]) << (8 * j);
+      bits |= (eight * 0x0102040810204080) >> 56 << (8 * k);
+    }
+    return bits;
   }
 
   typedef double Four __attribute__((vector_size(32)));
   typedef double Wide __attribute__((vector_size(64)));
 
   MAXMARGIN_INLINE void add_narrow() {
-    const Size n_fours = static_cast<Size>(fours_.size());
-    for (Size J = 0; J < n_fours; ++J) {
-      if (fours_[J] == 0) continue;
-      for (Size I = 0; I <= J / 2; ++I)
-        if (const std::uint64_t rows = eights_[I] & fours_[J]) add_tile(I, J, rows);
-    }
+    for (Size J = 0; J < strips_; ++J)
+      for (Size I = 0; I <= J; ++I)
+        if (const std::uint64_t rows = rows_[I] & rows_[J]) {
+          add_tile(I, 2 * J, rows);
+          add_tile(I, 2 * J + 1, rows);
+        }
   }
 
   MAXMARGIN_WIDE void add_wide() {
-    const Size n_eights = static_cast<Size>(eights_.size());
-    for (Size J = 0; J < n_eights; ++J) {
-      if (eights_[J] == 0) continue;
+    for (Size J = 0; J < strips_; ++J)
       for (Size I = 0; I <= J; ++I)
-        if (const std::uint64_t rows = eights_[I] & eights_[J]) add_wide_tile(I, J, rows);
-    }
+        if (const std::uint64_t rows = rows_[I] & rows_[J]) add_wide_tile(I, J, rows);
   }
 
-  // Eight values of the row that `bit` stands for, if they are not all 0; whether.
+  // Eight values of the row, if they are not all 0; whether.
   template <class T>
-  MAXMARGIN_INLINE bool pack(int k, const T* x, double scale, std::uint64_t bit) {
-    T low = 0, high = 0;
-    for (int j = 0; j < 4; ++j) {
-      low += std::fabs(x[j]);
-      high += std::fabs(x[j + 4]);
-    }
-    if (low + high == T(0)) return false;
-    double* out = packed_.data() + 8 * (static_cast<Size>(k) * kRows + filled_);
-    for (int j = 0; j < 8; ++j) out[j] = scale * static_cast<double>(x[j]);
-    eights_[k] |= bit;
-    fours_[2 * k] |= low > T(0) ? bit : 0;
-    fours_[2 * k + 1] |= high > T(0) ? bit : 0;
+  MAXMARGIN_INLINE bool pack(int k, const T* x, double scale) {
+    T size = 0;
+    for (int j = 0; j < 8; ++j) size += std::fabs(x[j]);
+    if (size == T(0)) return false;
+    const Size place = kRows * k + filled_;
+    for (int j = 0; j < 8; ++j) packed_[8 * place + j] = scale * static_cast<double>(x[j]);
+    found_[place] = 1;
     return true;
+  }
+
+  // Takes a strip of the row back.
+  MAXMARGIN_INLINE void drop(Size k) {
+    const Size place = kRows * k + filled_;
+    std::fill_n(packed_.data() + 8 * place, 8, 0.0);
+    found_[place] = 0;
   }
 
   // Rows 8I, ..., 8I + 7 and columns 8J, ..., 8J + 7.
@@ -190,10 +195,12 @@ class TileBatch {
   double* gram_;
   Size stride_;
   double sign_;
-  int filled_ = 0;
+  Size strips_;  // of eight columns
+  Size filled_ = 0;
   const bool wide_ = MAXMARGIN_HAS_WIDE;
-  LineVector<double> packed_;                  // 8 columns of each row, then the next 8
-  std::vector<std::uint64_t> eights_, fours_;  // the rows that are not 0 in so many columns
+  LineVector<double> packed_;        // a strip of each row, then the next; what is not there is 0
+  std::vector<std::uint8_t> found_;  // whether it is
+  std::vector<std::uint64_t> rows_;  // the same as bits
 };
 
 // Adds weight * x x' to the upper triangle of `gram` (Fortran order, the bias last), or takes it
@@ -230,7 +237,8 @@ class GramSum {
       }
       column_[count] = dim_ - 1;
       value_[count] = bias_.feature;
-      if (tiles_.take(column_.data(), value_.data(), count + 1, strips, std::sqrt(weight))) return;
+      const int own = count + (bias_.feature != 0.0);
+      if (tiles_.take(column_.data(), value_.data(), own, strips, std::sqrt(weight))) return;
     } else if (tiles_.take(rows_.row(i), dim_ - 1, std::sqrt(weight), bias_.feature)) {
       return;
     }
@@ -264,7 +272,8 @@ class GramSum {
     value_[count] = bias_.feature;
     const int* __restrict column = column_.data();
     const double* __restrict value = value_.data();
-    for (int j = 0; j <= count; ++j) {
+    const int own = count + (bias_.feature != 0.0);
+    for (int j = 0; j < own; ++j) {
       double* __restrict out = gram_ + static_cast<Size>(column[j]) * stride_;
       const double scaled = weight * value[j];
       int k = 0;
