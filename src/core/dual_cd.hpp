@@ -56,6 +56,25 @@ MAXMARGIN_INLINE double violation(const Term& term, double z, double beta) {
   return std::max(up, down);
 }
 
+// Each row of a first epoch makes up for the whole loss, also for what later ones will make up for:
+// the best multiple of such a beta is a smaller one. A bound could forbid a larger one.
+MAXMARGIN_INLINE void scale_down(const Terms& terms, Size n_samples, Size n_weights, double anchor,
+                                 double* beta, double* w, double& dual) {
+  double linear = 0.0, square = 0.0;
+  for (Size i = 0; i < n_samples; ++i) {
+    const Term term = terms[i];
+    linear += (term.target - anchor) * beta[i] - term.epsilon * std::fabs(beta[i]);
+    square += term.curvature * beta[i] * beta[i];
+  }
+#pragma omp simd reduction(+ : square)
+  for (Size j = 0; j < n_weights; ++j) square += w[j] * w[j];
+  const double scale = linear / square;
+  if (!(scale > 0.0 && scale < 1.0)) return;
+  for (Size i = 0; i < n_samples; ++i) beta[i] *= scale;
+  for (Size j = 0; j < n_weights; ++j) w[j] *= scale;
+  dual = 0.5 * scale * linear;
+}
+
 template <class Rows>
 MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double* squared_norms,
                               Bias& bias, bool free, double* beta, double* w, std::int32_t* order,
@@ -104,6 +123,8 @@ MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double
     sweep.cursor = -1;
     sweep.threshold =
         sweep.violation > 0.0 ? kShrink * sweep.violation : std::numeric_limits<double>::infinity();
+    if (sweep.epochs == 0)
+      scale_down(terms, rows.n_samples, rows.n_features + 1, bias.anchor, beta, w, sweep.dual);
     if (free) bias.anchor += bias.feature * w_bias;
     sweep.look_ahead();
     ++epoch;

@@ -150,8 +150,10 @@ struct CsrRows {
   }
 
   MAXMARGIN_INLINE double squared_norm(Size i) const {
+    const Size end = offsets[i + 1];
     double total = 0.0;
-    for (Size k = offsets[i]; k < offsets[i + 1]; ++k) {
+#pragma omp simd reduction(+ : total)
+    for (Size k = offsets[i]; k < end; ++k) {
       total += static_cast<double>(values[k]) * static_cast<double>(values[k]);
     }
     return total;

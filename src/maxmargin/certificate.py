@@ -341,10 +341,11 @@ def _summed(
     dual_w: Array,
     parts: list[_core.Tally],
 ) -> Certificate:
-    """Return the certificate from what the blocks of rows add to it; w_β = Σ β_i x_i."""
+    """Return the certificate from what the blocks of rows add to it; w_β = Σ β_i x_i is used up."""
     dual_b = objective.intercept_of(beta)
     dual = sum(part.conjugates for part in parts) - objective.regularizer(dual_w, dual_b)
-    gap = sum(part.brackets for part in parts) + objective.regularizer(w - dual_w, b - dual_b)
+    apart = np.subtract(dual_w, w, out=dual_w)
+    gap = sum(part.brackets for part in parts) + objective.regularizer(apart, b - dual_b)
     norm = math.sqrt(float(np.einsum("i,i->", w, w)))
     return Certificate(
         primal=objective.regularizer(w, b) + sum(part.losses for part in parts),

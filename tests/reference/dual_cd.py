@@ -3,7 +3,8 @@
     max over β in [lower, upper] of Σ target_i β_i − ε|β_i| − ½ curvature_i β_i² − ½‖Σ β_i x_i‖²
 
 One coordinate at a time this is a parabola, whose top is known in closed form (Hsieh et al. 2008,
-algorithm 1); rows that are surely at the right bound are set aside (algorithm 3).
+algorithm 1); rows that are surely at the right bound are set aside (algorithm 3). After the first
+epoch β is scaled down to its best multiple.
 """
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 
 def sweep(objective, feature, anchor, state, random):
     """One epoch over the rows still in play. `state` has beta, w (bias last), order, n_active,
-    threshold and dual; this adds violation and gap.
+    threshold, dual and whether it is the first; this adds violation and gap.
     """
     X, y, cost = objective.problem.X, objective.problem.y, objective.problem.cost
     rows = np.c_[X, np.full(len(y), feature)]
@@ -49,3 +50,10 @@ def sweep(objective, feature, anchor, state, random):
         state.dual -= change * (z + 0.5 * (x @ x) * change)
         w += change * x
     state.threshold = 0.25 * state.violation if state.violation > 0 else np.inf
+    if state.first:
+        linear = (y - anchor) @ beta - epsilon * np.abs(beta).sum()
+        scale = min(1.0, linear / (w @ w + curvature @ beta**2))
+        beta *= scale
+        w *= scale
+        state.dual = objective.loss.conjugate(y, cost, beta).sum() - anchor * beta.sum() - w @ w / 2
+        state.first = False

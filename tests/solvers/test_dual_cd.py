@@ -45,7 +45,7 @@ def twin_state(objective):
     n, d = objective.problem.n_samples, objective.problem.n_features
     return SimpleNamespace(
         beta=np.zeros(n), w=np.zeros(d + 1), order=list(range(n)), n_active=n,
-        threshold=math.inf, dual=0.0,
+        threshold=math.inf, dual=0.0, first=True,
     )  # fmt: skip
 
 
