@@ -35,6 +35,25 @@ def test_the_bound_holds_where_the_theorem_applies():
     assert 0.0 <= excess <= model.bound_ < np.inf
 
 
+@pytest.mark.parametrize("settings", [{}, {"kernel": "rbf"}], ids=["linear", "rbf"])
+@pytest.mark.parametrize("n", [32, 33])
+def test_few_samples_are_a_batch(n, settings):
+    """Without draws the seed does not matter; an epoch is then one step."""
+    few = slice(0, 2 * n, 2)
+    models = [classifier(max_iter=8, tol=1e-9, random_state=seed, **settings) for seed in (0, 1)]
+    with pytest.warns(Warning, match="stopped by max_iter"):
+        f = [model.fit(X[few], Y[few]).decision_function(X) for model in models]
+    assert models[0].t_ == (8 if n == 32 else 8 * n)
+    assert np.allclose(*f, rtol=1e-9) == (n == 32)
+
+
+def test_uniform_draws_and_streams_take_one_sample_a_step():
+    model = classifier(sampling="uniform", max_iter=8, tol=1e-9)
+    with pytest.warns(Warning, match="stopped by max_iter"):
+        assert model.fit(X[:20], Y[:20]).t_ == 160
+    assert classifier().partial_fit(X[:20], Y[:20], classes=[0, 1]).t_ == 20
+
+
 def test_a_stream_learns():
     model = classifier()
     for _ in range(5):

@@ -62,7 +62,8 @@ class Core:
         self.objective, self.solver = objective, solver
         if isinstance(solver, Pegasos):
             uniform = solver.sampling == "uniform"
-            self.descent = ClassDescent(objective, solver.batch_size, seed, uniform=uniform)
+            size = solver.rows_a_step(objective.problem.n_samples)
+            self.descent = ClassDescent(objective, size, seed, uniform=uniform)
             iterate = Iterate(self.descent.dimension, self.descent.n_biases)
             self.method = PegasosMethod(solver, objective, iterate, self.descent.bias, 0.0)
         else:

@@ -58,8 +58,8 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
         The loss.
     sampling : {"shuffle", "uniform"}, default="shuffle"
         Epochs in a new order each, or independent uniform draws as in the theorem.
-    batch_size : int, default=1
-        Samples a step.
+    batch_size : int or None, default=None
+        Samples a step. None: one; in `fit` all, if there are at most 32 and they are shuffled.
     projection : bool, default=False
         Keep w in the ball of radius 1/√λ.
     averaging : {"none", "uniform", "suffix", "weighted"}, default="suffix"
@@ -103,7 +103,7 @@ random_state, verbose
         *,
         loss: str = "hinge",
         sampling: Literal["shuffle", "uniform"] = "shuffle",
-        batch_size: int = 1,
+        batch_size: int | None = None,
         projection: bool = False,
         averaging: Literal["none", "uniform", "suffix", "weighted"] = "suffix",
         kernel: Any = None,

@@ -84,9 +84,8 @@ class KernelDescent(Descent):
     """Epochs on the kernel matrix: a point is (c, Kc)."""
 
     def __init__(self, settings: KernelPegasos, objective: Objective, seed: int) -> None:
-        super().__init__(
-            objective, settings.batch_size, seed, uniform=settings.sampling == "uniform"
-        )
+        size = settings.rows_a_step(objective.problem.n_samples)
+        super().__init__(objective, size, seed, uniform=settings.sampling == "uniform")
         assert objective.kernel is not None
         self.kernel = objective.kernel
         self.dimension = 2 * objective.problem.n_samples

@@ -27,6 +27,10 @@ from maxmargin.solvers.stochastic import (
 from maxmargin.solvers.stochastic_classes import Layout, descent_on
 from maxmargin.validation import Array, Matrix, check_choice, check_count
 
+#: Up to so many rows a step along the subgradient of all of them does as well as one for each, and
+#: leaves nothing to chance.
+FEW_ROWS = 32
+
 
 @dataclass(frozen=True)
 class Pegasos:
@@ -40,8 +44,8 @@ class Pegasos:
     sampling : {"shuffle", "uniform"}
         Epochs in a new order each, or independent draws as in the theorems. Shuffled epochs meet
         every row equally often, which makes the dual point much better.
-    batch_size : int
-        Rows a step.
+    batch_size : int or None
+        Rows a step. None: one, or all of them if there are at most 32 and they are shuffled.
     projection : bool
         Keep w in the ball of radius √P(0), which holds the optimum: 1/√λ for the hinge.
     averaging : {"none", "uniform", "suffix", "weighted"}
@@ -50,7 +54,7 @@ class Pegasos:
     """
 
     sampling: str = "shuffle"
-    batch_size: int = 1
+    batch_size: int | None = None
     projection: bool = False
     averaging: str = "suffix"
 
@@ -58,7 +62,8 @@ class Pegasos:
 
     def __post_init__(self) -> None:
         check_choice("sampling", self.sampling, ("shuffle", "uniform"))
-        check_count("batch_size", self.batch_size, advice="1 is the classic choice.")
+        if self.batch_size is not None:
+            check_count("batch_size", self.batch_size, advice="1 is the classic choice.")
         check_flag("projection", self.projection)
         check_choice("averaging", self.averaging, ("none", "uniform", "suffix", "weighted"))
 
@@ -68,10 +73,13 @@ class Pegasos:
         """Descend; a given start counts as one epoch already made."""
         if isinstance(objective, Objective):
             require(objective, self.name, regularized=True)
-        uniform = self.sampling == "uniform"
-        return self._run(
-            descent_on(objective, self.batch_size, start.seed, uniform=uniform), monitor, start
-        )
+        uniform, size = self.sampling == "uniform", self.rows_a_step(objective.problem.n_samples)
+        return self._run(descent_on(objective, size, start.seed, uniform=uniform), monitor, start)
+
+    def rows_a_step(self, n_samples: int) -> int:
+        """Return the size of the batches of so many rows."""
+        few = n_samples <= FEW_ROWS and self.sampling == "shuffle"
+        return self.batch_size or (n_samples if few else 1)
 
     def _run(self, descent: Descent, monitor: Monitor, start: Start) -> Solution:
         objective = descent.objective
@@ -234,7 +242,7 @@ class PegasosStream:
         """One pass over a batch; X, y and the weights as for a Problem."""
         objective = self.objective(X, y, weight)
         order, uniform = np.arange(X.shape[0], dtype=np.int32), self.settings.sampling == "uniform"
-        sampler = _core.Sampler(order, self.settings.batch_size, uniform)
+        sampler = _core.Sampler(order, self.settings.batch_size or 1, uniform)
         if self.n_batches == 0:
             self.feature, self.horizon = bias_feature(objective), sampler.n_batches
         self.offset = max(self.offset, curvature(objective))
