@@ -31,7 +31,7 @@ REFERENCE_SECONDS = 600.0
 ROUNDING = 1e-6  # of a certificate, on samples in float32 or with rounded kernel values
 LONG = 20.0  # a fit of this many seconds is not repeated
 BEHIND = 1.5  # nor does a setting count that is so much slower than another of the same peer
-HOPELESS = 20.0  # beside the main problems: so much slower than the fastest, and a fit is ended...
+HOPELESS = 20.0  # times slower than the fastest, and a fit is ended...
 HOPELESS_SECONDS = 5.0  # ... but not before this
 PREDICTIONS = 3
 
@@ -55,13 +55,16 @@ class Course:
     fastest: float = math.inf
     families: dict[str, float] = field(default_factory=dict)
     rungs: dict[str, int] = field(default_factory=dict)
-    given_up: set[tuple[str, str]] = field(default_factory=set)
+    given_up: set[tuple[str, str, str]] = field(default_factory=set)
 
     def patience(self, peer: KernelPeer) -> float:
         own = BEHIND * self.families.get(peer.family, math.inf) + 1.0
-        if self.spec.section == "main":
-            return min(self.limit, own)
-        return min(self.limit, own, max(HOPELESS_SECONDS, HOPELESS * self.fastest))
+        return min(self.hopeless, own)
+
+    @property
+    def hopeless(self) -> float:
+        """Seconds after which nobody waits any longer."""
+        return min(self.limit, max(HOPELESS_SECONDS, HOPELESS * self.fastest))
 
     def learn(self, peer: KernelPeer, done: dict[str, Any], seconds: float) -> None:
         self.fastest = min(self.fastest, seconds)
@@ -70,12 +73,12 @@ class Course:
             tols = [effort["tol"] for effort in peer.ladder]
             reached = next(p for p in done["points"] if p["reached"])
             self.rungs.setdefault(peer.package, tols.index(reached["effort"]["tol"]))
-        elif done["end"] == "limit" and self.spec.section != "main":
+        elif done["end"] == "limit" and done["limit"] >= self.hopeless:
             self.given_up.add(way(peer))  # the settings that follow promise less
 
 
-def way(peer: KernelPeer) -> tuple[str, str]:
-    return peer.package, peer.options["storage"]
+def way(peer: KernelPeer) -> tuple[str, str, str]:
+    return peer.package, peer.options["storage"], peer.options["dtype"]
 
 
 def reference(spec: Spec, task: Task, settings: Settings) -> dict[str, Any]:

@@ -35,8 +35,9 @@ counts. Beside the main problems, float32 is left out for those that convert it 
 scikit-learn), and the second cache up to {ROWS_THAT_FIT:,} rows. LIBSVM's conversion of the rows
 to its own format is not counted. Two threads: the best of all settings; one thread: of those with
 one thread. Several classes: one against one. Regression: target standardised, epsilon = 0.1.
-`> 60 (3.0e-03)`: not there in 60 s, and the suboptimality reached before, if any; beside the main
-problems a fit 20 times slower than the fastest is ended early. `stuck`: no tolerance got there.
+`> 60 (3.0e-03)`: not there in 60 s, and the suboptimality reached before, if any; a fit 20 times
+slower than the fastest is ended early, and settings of that peer which promise less are not tried.
+`stuck`: no tolerance got there.
 `-`: not run. Not every setting of a peer was run on every set, nor all in one go."""
 
 

@@ -1,3 +1,5 @@
+import signal
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -6,6 +8,11 @@ from hypothesis import settings
 # first example pays for imports and machines differ.
 settings.register_profile("maxmargin", derandomize=True, deadline=None)
 settings.load_profile("maxmargin")
+
+# A shell without job control lets what it starts in the background ignore Ctrl-C, which some tests
+# send to themselves.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

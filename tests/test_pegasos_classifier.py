@@ -54,6 +54,20 @@ def test_uniform_draws_and_streams_take_one_sample_a_step():
     assert classifier().partial_fit(X[:20], Y[:20], classes=[0, 1]).t_ == 20
 
 
+@pytest.mark.parametrize("settings", [{}, {"kernel": "rbf"}], ids=["linear", "rbf"])
+def test_a_stream_goes_on_from_a_fit_of_few_samples(settings):
+    """Its steps take one sample each: in the next one, 1/(n epochs + 1) of f gives way."""
+    few, epochs = slice(0, 40, 2), 100
+    shared = {"lam": 0.1, "tol": 1e-9, "fit_intercept": False, "averaging": "none"}
+    model = classifier(max_iter=epochs, **shared, **settings)
+    with pytest.warns(Warning, match="stopped by max_iter"):
+        before = model.fit(X[few], Y[few]).decision_function(X)
+    easy = np.argmax(np.where(Y == 1, before, -before))
+    assert abs(before[easy]) > 1.0  # no violator: f only shrinks
+    after = model.partial_fit(X[[easy]], Y[[easy]]).decision_function(X)
+    np.testing.assert_allclose(after, (1.0 - 1.0 / (20 * epochs + 1)) * before, rtol=1e-6)
+
+
 def test_a_stream_learns():
     model = classifier()
     for _ in range(5):

@@ -56,8 +56,8 @@ MAXMARGIN_INLINE double violation(const Term& term, double z, double beta) {
   return std::max(up, down);
 }
 
-// Each row of a first epoch makes up for the whole loss, also for what later ones will make up for:
-// the best multiple of such a beta is a smaller one. A bound could forbid a larger one.
+// Each row of a first epoch from 0 makes up for the whole loss, also for what later ones will make
+// up for: the best multiple of such a beta is a smaller one. A bound could forbid a larger one.
 MAXMARGIN_INLINE void scale_down(const Terms& terms, Size n_samples, Size n_weights, double anchor,
                                  double* beta, double* w, double& dual) {
   double linear = 0.0, square = 0.0;

@@ -66,7 +66,8 @@ class TileBatch {
     return true;
   }
 
-  // The same of the row scale * value in these columns, of so many strips of eight.
+  // The same of the row scale * value in these columns; all but that of the bias are in so many
+  // strips of eight.
   MAXMARGIN_INLINE bool take(const int* column, const double* value, int count, int strips,
                              double scale) {
     if (full(strips)) return false;

@@ -148,6 +148,18 @@ def test_shrinking_does_not_change_the_answer(loss):
     assert shrunk.sweep.dual == pytest.approx(full.sweep.dual, rel=1e-10)
 
 
+def test_the_first_epoch_ends_at_its_best_multiple():
+    y = np.resize([1.0, 1.0, -1.0], 40)
+    X = y[:, None] * np.c_[np.eye(40), np.full(40, 0.5)]  # what helps one row helps the others
+    objective = objective_of(LOSSES["squared_hinge"], Intercept.NONE, X=X, y=y)
+    core = Core(objective, 0)
+    core.bias = _core.Bias(0.0, 0.0)
+    core.run(1)
+    values = [objective.dual(scale * core.beta) for scale in (0.99, 1.0, 1.01)]
+    assert max(values) == values[1] == pytest.approx(core.sweep.dual)
+    np.testing.assert_allclose(core.w[:-1], X.T @ core.beta)
+
+
 def test_the_epoch_stops_at_its_target():
     core = Core(make(HINGE), 0)
     core.run(10_000, target=1e-3)

@@ -25,12 +25,12 @@ def go_on():
 class Core:
     """core/newton.hpp at a point of the caller's choice."""
 
-    def __init__(self, objective, centre, X=None):
+    def __init__(self, objective, centre, X=None, feature=FEATURE):
         problem = objective.problem
         X = problem.X if X is None else X
         self.objective, self.centre = objective, centre
         rows = Problem(X, problem.y, problem.cost).rows
-        bias = _core.Bias(FEATURE, ANCHOR)
+        bias = _core.Bias(feature, ANCHOR)
         self.level = _core.NewtonLevel(rows, objective.terms, bias, False, newton._BLAS)
 
     def go_to(self, w):
@@ -381,7 +381,8 @@ def test_a_start_of_the_wrong_length_is_refused(name):
 @pytest.mark.parametrize("run", [1, 12])
 @pytest.mark.parametrize("storage", ["dense", "csr32", "csr64"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])
-def test_gram_equals_numpy(d, run, storage, dtype):
+@pytest.mark.parametrize("feature", [0.0, FEATURE])
+def test_gram_equals_numpy(d, run, storage, dtype, feature):
     """Rows are added by tiles, wide ones that are mostly not 0 by SYRK; taken away again, too.
 
     CSR rows go to the tiles if their values come in runs, else they are scattered.
@@ -393,8 +394,8 @@ def test_gram_equals_numpy(d, run, storage, dtype):
     y = np.where(np.arange(150) % 2 == 0, 1.0, -1.0)
     values = (X if storage == "dense" else X.toarray()).astype(float)
     objective = objective_of(SQUARED_HINGE, X=values, y=y)
-    twin = Proximal(objective, FEATURE, ANCHOR, np.zeros(150), SOFTNESS)
-    core = Core(objective, np.zeros(150), X)
+    twin = Proximal(objective, feature, ANCHOR, np.zeros(150), SOFTNESS)
+    core = Core(objective, np.zeros(150), X, feature)
     for seed in range(3):
         w = 0.1 * some_weights(d, seed)
         core.go_to(w)

@@ -28,6 +28,7 @@ from maxmargin.multiclass import (
 )
 from maxmargin.objective import Objective
 from maxmargin.problem import Problem
+from maxmargin.solution import Solution
 from maxmargin.solvers import Solver
 from maxmargin.solvers.kernel_pegasos import KernelPegasos, KernelPegasosStream
 from maxmargin.solvers.pegasos import ClassPegasosStream, Pegasos, PegasosStream
@@ -348,7 +349,7 @@ random_state, verbose
         else:
             streams = [PegasosStream(*settings, **option) for option in options]
         for stream, solution in zip(streams, fitted, strict=False):
-            stream.resume(solution.w, solution.b, int(solution.notes["steps"]))
+            stream.resume(solution.w, solution.b, self._stream_steps(solution))
         return streams
 
     def _kernel_streams(
@@ -366,9 +367,14 @@ random_state, verbose
             if fitted:
                 used = np.flatnonzero(self.dual_coef_[row])
                 support, coef = self.support_vectors_[used], self.dual_coef_[row, used]
-                stream.resume_at(support, coef, fitted[row].b, int(fitted[row].notes["steps"]))
+                stream.resume_at(support, coef, fitted[row].b, self._stream_steps(fitted[row]))
             streams.append(stream)
         return streams
+
+    def _stream_steps(self, solution: Solution) -> int:
+        """Count the steps in which a stream would have met as many samples as `fit` did."""
+        taken = self.solver.rows_a_step(len(solution.beta)) if self.batch_size is None else 1
+        return int(solution.notes["steps"]) * taken
 
     def _stream_classes(self, y: Any, classes: Any, *, fitted: bool) -> NDArray[Any]:
         """Return the labels that the stream will bring."""

@@ -45,7 +45,8 @@ class Pegasos:
         Epochs in a new order each, or independent draws as in the theorems. Shuffled epochs meet
         every row equally often, which makes the dual point much better.
     batch_size : int or None
-        Rows a step. None: one, or all of them if there are at most 32 and they are shuffled.
+        Rows a step. None: one, or all of them if there are at most 32 and they are shuffled. On a
+        stream it is one.
     projection : bool
         Keep w in the ball of radius √P(0), which holds the optimum: 1/√λ for the hinge.
     averaging : {"none", "uniform", "suffix", "weighted"}
