@@ -19,7 +19,7 @@ import numpy as np
 import maxmargin._core as _core
 from maxmargin.joint import JointExpansion, JointObjective
 from maxmargin.losses import Loss
-from maxmargin.objective import Frame, Intercept, Objective
+from maxmargin.objective import Frame, Intercept, Objective, SumError
 from maxmargin.validation import Array
 
 
@@ -176,12 +176,12 @@ def certify(objective: Objective, w: Array, b: float, beta: Array) -> Certificat
 class Known(NamedTuple):
     """Values at the samples that need not be computed again: z = Kw, dual_z = Kβ.
 
-    `error` is the mean and the spread of the error of z, where it comes from float32 rows.
+    `error` is that of z, where it comes from float32 rows.
     """
 
     z: Array
     dual_z: Array | None = None
-    error: tuple[float, float] | None = None
+    error: SumError | None = None
 
 
 def certify_expansion(
@@ -274,7 +274,7 @@ def _certify_hard(
     y, used = objective.problem.y, objective.problem.cost > 0.0
     z, _, error = known
     margins = y * (z + b)
-    worst = abs(error[0]) + 4.0 * error[1] if error else 0.0
+    worst = abs(error.mean) + 4.0 * error.spread if error else 0.0
     least = float(margins[used].min()) - worst
     apart = w - beta
     K_beta = z - objective.kernel_values(apart) if apart.any() else z

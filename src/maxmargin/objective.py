@@ -44,6 +44,14 @@ class Frame(NamedTuple):
     convex: bool
 
 
+class SumError(NamedTuple):
+    """Mean and spread of the errors of sums of kernel values; `exact` marks those that have none."""
+
+    mean: float
+    spread: float
+    exact: NDArray[np.bool_] | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Objective:
     """P(w, b) = ½‖w‖² + Σ C_i ℓ(f(x_i)), to be minimised.
@@ -236,18 +244,25 @@ class Objective:
         """Which samples are support vectors on the edge of the margin or tube."""
         return np.asarray((beta != 0.0) & (beta > self.box.lower) & (beta < self.box.upper))
 
-    def doubt(self, f: Array, beta: Array, error: tuple[float, float]) -> float:
+    def near_kink(self, f: Array, width: float) -> NDArray[np.bool_]:
+        """Which samples have an f within that width of a kink of the loss."""
+        miss = self.loss.target_scale * self.problem.y - f
+        return np.asarray(np.abs(np.abs(miss) - self.loss.epsilon) <= width)
+
+    def doubt(self, f: Array, beta: Array, error: SumError) -> float:
         """How much the gap may exceed what it seems to be, if f has errors of that mean and spread.
 
         A sample's share of the gap changes with f at the rate β_i − pull_i, where pull_i is the end
         of its box to which f draws it, or, near a kink of the loss, any end. Errors of different
         samples are independent: four standard deviations of their sum are allowed for.
         """
-        box, epsilon, (bias, spread) = self.box, self.loss.epsilon, error
+        box, epsilon, (bias, spread, exact) = self.box, self.loss.epsilon, error
         miss = self.loss.target_scale * self.problem.y - f
         ends = np.where(miss < -epsilon, box.lower, 0.0)
         rate = beta - np.where(miss > epsilon, box.upper, ends)
-        unsure = np.abs(np.abs(miss) - epsilon) <= abs(bias) + spread
+        unsure = self.near_kink(f, abs(bias) + spread)
+        if exact is not None:
+            rate[exact], unsure[exact] = 0.0, False
         kinks = float((box.upper - box.lower).sum(where=unsure))
         sums = abs(bias * float(rate.sum())) + 4.0 * spread * math.sqrt(float(rate @ rate))
         return sums + (abs(bias) + spread) * kinks

@@ -8,6 +8,7 @@ from maxmargin import SMO, Intercept, Objective, Problem, Status, _core, certify
 from maxmargin.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, User
 from maxmargin.losses import HINGE, SQUARED_HINGE, regression_loss
 from maxmargin.solvers import Monitor, Start, Stopping
+from maxmargin.solvers import smo as smo_module
 from maxmargin.solvers.kernel_samples import KernelSamples
 from reference.smo import simplified_smo
 from sklearn import svm
@@ -193,6 +194,24 @@ def test_a_warm_start_needs_fewer_steps():
     on = solve(objective, tol=1e-7, start=Start(0, cold.beta, cold.b))
     assert on.status is Status.OPTIMAL
     assert on.notes["steps"] < solve(objective, tol=1e-7).notes["steps"]
+
+
+@pytest.mark.parametrize("loss", [HINGE, TUBE], ids=["hinge", "tube"])
+def test_doubt_is_met_by_float64_at_the_kinks(loss, monkeypatch):
+    """Where float32 is not precise enough, few sums need more, and the proof holds in float64."""
+
+    def dear(*_):
+        raise AssertionError("all sums were made in float64")
+
+    objective = make(Gaussian(0.3), loss, n=600, C=10.0)
+    monkeypatch.setattr(smo_module, "affords_float64", lambda *_: False)
+    monkeypatch.setattr(smo_module, "exact_values", dear)
+    monkeypatch.setattr(smo_module, "_values", lambda *_: np.zeros(600))
+    solution = solve(objective, 2e-6, SMO(small=0))
+    assert solution.status is Status.OPTIMAL
+    assert len(solution.history) > 1
+    proof = certify(objective, solution.beta, solution.b, solution.beta)
+    assert proof.relative_gap <= 2e-6
 
 
 def test_tight_tolerances_are_reached_in_spite_of_float32_rows():

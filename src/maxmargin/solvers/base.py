@@ -23,7 +23,7 @@ from maxmargin.certificate import (
 )
 from maxmargin.joint import JointObjective
 from maxmargin.losses import Loss
-from maxmargin.objective import Intercept, Objective
+from maxmargin.objective import Intercept, Objective, SumError
 from maxmargin.solution import Record, Solution
 from maxmargin.solvers.interrupt import Interrupt
 from maxmargin.solvers.kernel_samples import KernelSamples
@@ -182,14 +182,14 @@ class Monitor:
         return max(1, math.ceil(self._next_look) - n_iter)
 
     def judge_expansion(
-        self, beta: Array, z: Array, n_iter: int, error: tuple[float, float] | None = None
+        self, beta: Array, z: Array, n_iter: int, error: SumError | None = None
     ) -> Status:
         """Do the same for a kernel machine, whose primal point is its dual point; z = Kβ."""
         self._keep_expansion(self._certified_expansion(beta, z, error))
         return self._decide(n_iter)
 
     def _certified_expansion(
-        self, beta: Array, z: Array, error: tuple[float, float] | None = None
+        self, beta: Array, z: Array, error: SumError | None = None
     ) -> _Expansion:
         """Complete β by what minimises P for it: the intercept, ρ or ε, the scale of hard f."""
         objective = self.objective
@@ -204,7 +204,7 @@ class Monitor:
         return _Expansion(certificate, beta, b, beta, objective.loss, notes)
 
     def _hard_expansion(
-        self, beta: Array, z: Array, error: tuple[float, float] | None
+        self, beta: Array, z: Array, error: SumError | None
     ) -> _Expansion:
         """Put f midway between the classes and give it a least margin of 1, if it has one."""
         objective, y = self.objective, self.objective.problem.y

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.joint import JointExpansion
-from maxmargin.objective import Objective
+from maxmargin.objective import Objective, SumError
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start, require_intercept
 from maxmargin.solvers.dual_form import DualForm, moved
@@ -30,6 +30,10 @@ _STEPS_PER_LOOK, _STEPS_IF_HARD = 1000, 10
 #: of iterative refinement: what float32 gets wrong is relative to the change that it makes, and at
 #: a large C the gap jumps about before it falls.
 _PATIENCE = 30
+
+#: Share of the tolerance that doubt about float32 sums may take up before more of them are made in
+#: float64.
+_DOUBTFUL = 0.5
 
 #: Kernel values beyond it leave the range of float32 in sums and products.
 _LARGEST = 1e30
@@ -119,7 +123,7 @@ class SMO:
         if whole:
             steps = monitor.iterations_left(part.n_iter, most)
         shrinking = whole and monitor.tol < NEAR and part.applies() and _short_of_rows(samples, n)
-        least, failures, precise = math.inf, 0, False
+        least, failures, sharp, precise = math.inf, 0, False, False
         while True:
             before = smo.outer_steps
             smo.run(NEAR if shrinking else tol, form.negligible, steps, monitor.stopped)
@@ -133,6 +137,8 @@ class SMO:
             if z is None:
                 z = (form.target - smo.residual)[:n]
                 error = _error(objective, beta, z)
+                if sharp:
+                    z, error = _sharpened(objective, beta, z, error, monitor)
             status = monitor.judge_expansion(beta, z, part.n_iter + smo.outer_steps, error)
             if status is not Status.RUNNING:
                 break
@@ -143,7 +149,9 @@ class SMO:
                 continue
             if satisfied:
                 tol *= 0.5
-                precise = precise or monitor.doubt > 0.5 * monitor.tol * abs(monitor.dual)
+                doubt = monitor.doubt / (monitor.tol * abs(monitor.dual) or 1.0)
+                precise = precise or (sharp and doubt > _DOUBTFUL)
+                sharp = sharp or doubt > 0.5 * _DOUBTFUL
                 gap = monitor.history[-1].gap
                 failures = 0 if gap < 0.9 * least else failures + 1
                 least = min(least, gap)
@@ -235,19 +243,45 @@ def exact_values(
     return values
 
 
-def _error(objective: Objective, beta: Array, z: Array) -> tuple[float, float]:
+def _error(objective: Objective, beta: Array, z: Array) -> SumError:
     """Mean and spread of the error of z, summed from float32 rows, by a sample in float64.
 
     The sample is of support vectors on the edge, where an error counts most, and of all samples.
     """
+    edge = np.flatnonzero(objective.edge(beta))
+    rows = np.append(_some(edge), _some(np.arange(len(beta))))
+    apart = z[rows] - _exact_at(objective, beta, rows)
+    return SumError(float(apart.mean()), float(apart.std()))
+
+
+def _exact_at(objective: Objective, beta: Array, rows: NDArray[np.intp]) -> Array:
+    """Return Kβ at some samples, in float64."""
     assert objective.kernel is not None
-    edge, support, X = objective.edge(beta), np.flatnonzero(beta), objective.problem.X
-    rows = np.append(_some(np.flatnonzero(edge)), _some(np.arange(len(beta))))
-    some, apart = X[rows], z[rows]
+    X, support = objective.problem.X, np.flatnonzero(beta)
+    some, values = X[rows], np.zeros(len(rows))
     for begin in range(0, len(support), _TOGETHER):
         part = support[begin : begin + _TOGETHER]
-        apart -= objective.kernel(some, X[part]) @ beta[part]
-    return float(apart.mean()), float(apart.std())
+        values += objective.kernel(some, X[part]) @ beta[part]
+    return values
+
+
+def _sharpened(
+    objective: Objective, beta: Array, z: Array, error: SumError, monitor: Monitor
+) -> tuple[Array, SumError]:
+    """Make the sums of the samples near a kink in float64: an error counts most there."""
+    if objective.hard:
+        return z, error
+    b, number = objective.best_offsets(z)
+    posed = objective if objective.mass is None else objective.at(number)
+    exact = posed.near_kink(z + b, 4.0 * (abs(error.mean) + error.spread))
+    near, z = np.flatnonzero(exact), z.copy()
+    for begin in range(0, len(near), _TOGETHER):
+        some = near[begin : begin + _TOGETHER]
+        z[some] = _exact_at(objective, beta, some)
+        if monitor.stopped():
+            exact[near[begin + _TOGETHER :]] = False
+            break
+    return z, error._replace(exact=exact)
 
 
 def _some(index: NDArray[np.intp]) -> NDArray[np.intp]:
