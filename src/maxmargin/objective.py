@@ -45,7 +45,7 @@ class Frame(NamedTuple):
 
 
 class SumError(NamedTuple):
-    """Mean and spread of the errors of sums of kernel values; `exact` marks those that have none."""
+    """Mean and spread of the errors of sums of kernel values; `exact` marks those without any."""
 
     mean: float
     spread: float

@@ -203,9 +203,7 @@ class Monitor:
         notes = {} if objective.mass is None else shares(objective.judge.fractions(z + b, beta))
         return _Expansion(certificate, beta, b, beta, objective.loss, notes)
 
-    def _hard_expansion(
-        self, beta: Array, z: Array, error: SumError | None
-    ) -> _Expansion:
+    def _hard_expansion(self, beta: Array, z: Array, error: SumError | None) -> _Expansion:
         """Put f midway between the classes and give it a least margin of 1, if it has one."""
         objective, y = self.objective, self.objective.problem.y
         used = objective.problem.cost > 0.0

@@ -123,22 +123,15 @@ class SMO:
         if whole:
             steps = monitor.iterations_left(part.n_iter, most)
         shrinking = whole and monitor.tol < NEAR and part.applies() and _short_of_rows(samples, n)
-        least, failures, sharp, precise = math.inf, 0, False, False
+        least, failures, doubts = math.inf, 0, 0
         while True:
             before = smo.outer_steps
             smo.run(NEAR if shrinking else tol, form.negligible, steps, monitor.stopped)
             satisfied = smo.outer_steps < before + steps  # its own estimate, in float32, was
             variables = smo.beta
             beta = form.fold(variables)
-            z, error = None, None
-            if precise or affords_float64(X, n * int(np.count_nonzero(beta))):
-                z = exact_values(objective, beta, monitor)
-            exact = z is not None
-            if z is None:
-                z = (form.target - smo.residual)[:n]
-                error = _error(objective, beta, z)
-                if sharp:
-                    z, error = _sharpened(objective, beta, z, error, monitor)
+            z, error = _sums(objective, beta, (form.target - smo.residual)[:n], doubts, monitor)
+            exact = error is None
             status = monitor.judge_expansion(beta, z, part.n_iter + smo.outer_steps, error)
             if status is not Status.RUNNING:
                 break
@@ -149,9 +142,7 @@ class SMO:
                 continue
             if satisfied:
                 tol *= 0.5
-                doubt = monitor.doubt / (monitor.tol * abs(monitor.dual) or 1.0)
-                precise = precise or (sharp and doubt > _DOUBTFUL)
-                sharp = sharp or doubt > 0.5 * _DOUBTFUL
+                doubts += monitor.doubt > _DOUBTFUL * monitor.tol * abs(monitor.dual)
                 gap = monitor.history[-1].gap
                 failures = 0 if gap < 0.9 * least else failures + 1
                 least = min(least, gap)
@@ -241,6 +232,22 @@ def exact_values(
         if rows.stop < len(beta) and monitor.stopped():
             return None
     return values
+
+
+def _sums(
+    objective: Objective, beta: Array, z: Array, doubts: int, monitor: Monitor
+) -> tuple[Array, SumError | None]:
+    """Return Kβ, and its error if it has one: z from float32 rows, unless float64 is not felt.
+
+    Once it was doubted, float64 is made of it near the kinks of the loss; then everywhere.
+    """
+    n_values = len(beta) * int(np.count_nonzero(beta))
+    if doubts > 1 or affords_float64(objective.problem.X, n_values):
+        exact = exact_values(objective, beta, monitor)
+        if exact is not None:
+            return exact, None
+    error = _error(objective, beta, z)
+    return _sharpened(objective, beta, z, error, monitor) if doubts else (z, error)
 
 
 def _error(objective: Objective, beta: Array, z: Array) -> SumError:
