@@ -11,9 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from threadpoolctl import ThreadpoolController
 
 from made import overlapping, regression
-from maxmargin import LinearSVC, LinearSVR, Status
+from maxmargin import SVC, LinearSVC, LinearSVR, Status
+from maxmargin.solvers.blas_threads import one_blas_thread
 
 EXACT = pytest.mark.parametrize("solver", ["newton", "dual_cd"])
 
@@ -203,3 +205,28 @@ def test_a_daemon_process_may_use_threads():
         "assert (n_threads(2), n_threads(None)) == (2, 1); assert n_threads(-1) >= 1"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_fits_side_by_side_leave_the_threads_of_blas_as_they_were():
+    """BLAS has one thread meanwhile, whichever fit ends first."""
+    blas = ThreadpoolController().select(user_api="blas")
+
+    def threads():
+        return {library.num_threads for library in blas.lib_controllers}
+
+    def kernel(A, B):
+        during.append(threads())
+        return A @ B.T
+
+    during = []
+    with blas.limit(limits=2):
+        SVC(kernel=kernel).fit(*overlapping(1500, 5))
+        assert {1} in during
+        assert threads() == {2}
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert threads() == {1}
+        second.__exit__(None, None, None)
+        assert threads() == {2}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -43,6 +44,7 @@ from maxmargin.solvers import (
     Solver,
     interruptible,
 )
+from maxmargin.solvers.blas_threads import one_blas_thread
 from maxmargin.solvers.kernel_samples import KernelSamples, SharedSamples, summed
 from maxmargin.solvers.memory import free_memory
 from maxmargin.solvers.smo import SMO
@@ -172,7 +174,8 @@ class KernelBase(CertifiedModel):
             if whole and starts[0].beta is None and not progress.heard:
                 groups = [range(first, len(tasks), jobs) for first in range(min(jobs, len(tasks)))]
                 in_threads(solve_group, groups, jobs)
-            solutions = in_threads(solve, range(len(tasks)), jobs)
+            with nullcontext() if whole else one_blas_thread():
+                solutions = in_threads(solve, range(len(tasks)), jobs)
         self.solutions_ = tuple(solutions)
         return progress
 
@@ -189,7 +192,8 @@ class KernelBase(CertifiedModel):
             progress.begin()
             with progress.reporting(0) as report:
                 monitor = ExpansionMonitor(objective, stopping, interrupt, report, begin)
-                self.solutions_ = (solver.solve(objective, monitor, start),)
+                with one_blas_thread():
+                    self.solutions_ = (solver.solve(objective, monitor, start),)
         return progress
 
     def _mass(self, _y: Array, _cost: Array) -> float | None:
