@@ -140,9 +140,7 @@ MAXMARGIN_CLONES Tally certify_by(const Judged& judged, const Rows& rows, const 
                            MAXMARGIN_INLINED { f[place] = (z ? z[k] : rows.dot(k, w)) + b; };
   const auto judge = [&](Size from, Size count, Size place) MAXMARGIN_INLINED {
     if (answer) Formula{judged}.answer(f + place, from, count, answer + from);
-    for (Size i = from; i < from + count; ++i) {
-      if (beta[i] != 0.0) sum.add(i, beta[i]);
-    }
+    sum.add(from, count, beta + from);
     Formula{judged}.tally(f + place, beta + from, from, count, total);
   };
   in_streams(rows, begin, end, predict, judge);

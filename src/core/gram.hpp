@@ -204,10 +204,87 @@ class TileBatch {
   std::vector<std::uint64_t> rows_;  // the same as bits
 };
 
+// Collects rows that are 0 but for one number, the same in all of them, and adds sign * weight *
+// sum of x x' by counting: a bit for each row and column, and the rows that two columns share are
+// the bits of both. Indicators of categories are such rows.
+class BitBatch {
+ public:
+  BitBatch(GramMatrix& gram, double sign)
+      : gram_(gram.data()), dim_(gram.dim()), stride_(gram.stride()), sign_(sign) {}
+
+  // Takes the row (x, last), unless it is of another kind than those that wait, or so empty that
+  // its products are quicker made one by one.
+  template <class T, class Index>
+  MAXMARGIN_INLINE bool take(const CsrEntries<T, Index>& x, double weight, double last) {
+    if (kShare * x.count < dim_ || !all_equal(x)) return false;
+    if (filled_ == 0) {
+      weight_ = weight;
+      value_ = x.value(0);
+      last_ = last;
+      bits_.resize(static_cast<std::size_t>(dim_) * kWords);
+    } else if (weight != weight_ || x.value(0) != value_) {
+      return false;
+    }
+    const std::uint64_t bit = std::uint64_t(1) << (filled_ % 64);
+    std::uint64_t* const word = bits_.data() + filled_ / 64;
+    for (Size j = 0; j < x.count; ++j) word[x.column(j) * kWords] |= bit;
+    if (last != 0.0) word[(dim_ - 1) * kWords] |= bit;
+    if (++filled_ == 64 * kWords) flush();
+    return true;
+  }
+
+  MAXMARGIN_INLINE void flush() {
+    if (filled_ == 0) return;
+    wide_ ? count_wide() : count();
+    std::fill(bits_.begin(), bits_.end(), 0);
+    filled_ = 0;
+  }
+
+ private:
+  template <class T, class Index>
+  MAXMARGIN_INLINE static bool all_equal(const CsrEntries<T, Index>& x) {
+    const T* const values = x.values;
+    int others = 0;
+#pragma omp simd reduction(+ : others)
+    for (Size j = 1; j < x.count; ++j) others += values[j] != values[0];
+    return others == 0 && values[0] != T(0);
+  }
+
+  MAXMARGIN_INLINE void count() {
+    for (Size j = 0; j < dim_; ++j) {
+      const double unit = sign_ * weight_ * entry(j);
+      double* const out = gram_ + j * stride_;
+      for (Size i = 0; i <= j; ++i) out[i] += unit * entry(i) * static_cast<double>(shared(i, j));
+    }
+  }
+  MAXMARGIN_COUNTS void count_wide() { count(); }
+
+  MAXMARGIN_INLINE double entry(Size column) const { return column + 1 < dim_ ? value_ : last_; }
+
+  // Rows that are not 0 in both columns.
+  MAXMARGIN_INLINE Size shared(Size i, Size j) const {
+    const std::uint64_t *a = bits_.data() + i * kWords, *b = bits_.data() + j * kWords;
+    Size rows = 0;
+#pragma omp simd reduction(+ : rows)
+    for (Size k = 0; k < kWords; ++k) rows += __builtin_popcountll(a[k] & b[k]);
+    return rows;
+  }
+
+  static constexpr Size kWords = 32;  // of 64 rows: the bits of 100 columns fill the first cache
+  static constexpr Size kShare = 15;  // one in so many columns must have a value
+  double* gram_;
+  Size dim_, stride_;
+  double sign_;
+  Size filled_ = 0;
+  double weight_ = 0.0, value_ = 0.0, last_ = 0.0;
+  const bool wide_ = MAXMARGIN_HAS_COUNTS;
+  LineVector<std::uint64_t> bits_;  // by column
+};
+
 // Adds weight * x x' to the upper triangle of `gram` (Fortran order, the bias last), or takes it
-// away (sign -1). CSR rows with few values, far apart, are scattered, the others and
-// dense rows go to the tiles; what these do not take waits in a block, scaled by the root of their
-// weight, for a SYRK.
+// away (sign -1). CSR rows of indicators are counted, others with few values, far apart, scattered;
+// the rest and dense rows go to the tiles; what these do not take waits in a block, scaled by the
+// root of their weight, for a SYRK.
 template <class Rows>
 class GramSum {
  public:
@@ -222,12 +299,14 @@ class GramSum {
         columns_(std::clamp(kBlock / dim_, 256, 1024)),
         column_(dim_ + 1),
         value_(dim_ + 1),
+        bits_(gram, sign),
         tiles_(gram, sign) {}
 
   MAXMARGIN_INLINE void add(Size i, double weight) {
     if constexpr (Rows::kSparse) {
       constexpr double kScatterCost = 8.0;  // of one scattered product, against one inside SYRK
       constexpr double kTileCost = 3.0;     // of a tile for one row, against a scattered product
+      if (bits_.take(rows_.entries(i), weight, bias_.feature)) return;
       const int count = rows_.gather(i, column_.data(), value_.data());
       const int strips = n_strips(count);
       const double products = static_cast<double>(count) * count;
@@ -256,6 +335,7 @@ class GramSum {
   // All that still waits.
   MAXMARGIN_INLINE void finish() {
     flush();
+    bits_.flush();
     tiles_.flush();
   }
 
@@ -313,6 +393,7 @@ class GramSum {
   std::vector<int> column_;  // of one row, while it is scattered
   std::vector<double> value_;
   std::vector<double> block_;
+  BitBatch bits_;
   TileBatch tiles_;
 };
 

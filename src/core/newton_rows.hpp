@@ -71,18 +71,23 @@ MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, const Proximal prox, B
     }
     sums.primal_loss += losses;
     sums.fenchel_young += gaps;
+    double* __restrict beta = state.beta.data() + from;
+    std::uint8_t* __restrict flags = state.flags.data() + from;
+    double total = 0.0;
+#pragma omp simd reduction(+ : total)
     for (Size j = 0; j < count; ++j) {
-      const Size k = from + j;
-      const double change = next[j] - state.beta[k];
-      if (change != 0.0) {
-        state.beta[k] = next[j];
-        sum.add(k, change);
-        combination[rows.n_features] += change * bias.feature;
-      }
-      const bool held = (state.flags[k] & kInGram) != 0, sloped = weight[j] > 0.0;
-      state.flags[k] = static_cast<std::uint8_t>((held ? kInGram : 0) | (sloped ? kSloped : 0));
-      sums.n_sloped += sloped;
-      sums.n_leaving += held && !sloped;
+      const double change = next[j] - beta[j];
+      beta[j] = next[j];
+      next[j] = change;
+      total += change;
+    }
+    sum.add(from, count, next);
+    combination[rows.n_features] += total * bias.feature;
+    for (Size j = 0; j < count; ++j) {
+      const std::uint8_t held = flags[j] & kInGram, sloped = weight[j] > 0.0 ? kSloped : 0;
+      flags[j] = held | sloped;
+      sums.n_sloped += sloped != 0;
+      sums.n_leaving += held != 0 && sloped == 0;
     }
   };
   in_streams(rows, 0, rows.n_samples, predict, follow);

@@ -155,17 +155,14 @@ MAXMARGIN_CLONES bool canonical(const Index* offsets, const Index* columns, Size
   for (Size i = 0; i < n_samples; ++i) {
     if (offsets[i] > offsets[i + 1]) return false;
   }
-  bool sound = true;
-  for (Size i = 0; i < n_samples && sound; ++i) {
-    const Size begin = offsets[i], end = offsets[i + 1];
-    if (begin == end) continue;
-    sound = columns[begin] >= 0 && columns[end - 1] < n_features;
-    int falls = 0;
+  Size falls = 0, allowed = 0;  // from one entry to the next, and to the first of another row
 #pragma omp simd reduction(+ : falls)
-    for (Size k = begin + 1; k < end; ++k) falls += columns[k] <= columns[k - 1];
-    sound = sound && falls == 0;
+  for (Size k = 1; k < offsets[n_samples]; ++k) falls += columns[k] <= columns[k - 1];
+  for (Size i = 0; i < n_samples; ++i) {
+    const Size k = offsets[i];
+    if (k > 0 && k < offsets[i + 1]) allowed += columns[k] <= columns[k - 1];
   }
-  return sound;
+  return falls == allowed && all_within(columns, offsets[n_samples], n_features);
 }
 
 }  // namespace maxmargin

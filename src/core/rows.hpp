@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <variant>
 
 #include "simd.hpp"
@@ -216,6 +217,18 @@ template <class Rows>
 class RowSum {
  public:
   MAXMARGIN_INLINE RowSum(const Rows& rows, double* w) : rows_(rows), w_(w) {}
+
+  // A chunk of rows from this one on, but for those whose scale is 0: which ones is hard to
+  // foretell, so they are listed first, without a branch.
+  MAXMARGIN_INLINE void add(Size from, Size count, const double* scale) {
+    std::int32_t some[kMaxChunk];
+    Size n_some = 0;
+    for (Size j = 0; j < count; ++j) {
+      some[n_some] = static_cast<std::int32_t>(j);
+      n_some += scale[j] != 0.0;
+    }
+    for (Size j = 0; j < n_some; ++j) add(from + some[j], scale[some[j]]);
+  }
 
   MAXMARGIN_INLINE void add(Size i, double scale) {
     if constexpr (Rows::kSparse) {

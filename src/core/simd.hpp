@@ -6,7 +6,7 @@
 //
 // MAXMARGIN_WIDE stands before a function written for registers of 64 bytes, which is called only
 // where MAXMARGIN_HAS_WIDE: the few loops that such registers speed up. A third copy of everything
-// was no faster (docs/decisions/0010).
+// was no faster (docs/decisions/0010). MAXMARGIN_COUNTS is the same with a count of bits.
 #pragma once
 
 #include <cstring>
@@ -26,9 +26,14 @@
 #define MAXMARGIN_INTRINSICS
 #define MAXMARGIN_WIDE __attribute__((target("arch=x86-64-v4")))
 #define MAXMARGIN_HAS_WIDE static_cast<bool>(__builtin_cpu_supports("x86-64-v4"))
+#define MAXMARGIN_COUNTS __attribute__((target("arch=x86-64-v4,avx512vpopcntdq")))
+#define MAXMARGIN_HAS_COUNTS \
+  (MAXMARGIN_HAS_WIDE && static_cast<bool>(__builtin_cpu_supports("avx512vpopcntdq")))
 #else
 #define MAXMARGIN_WIDE
 #define MAXMARGIN_HAS_WIDE false
+#define MAXMARGIN_COUNTS
+#define MAXMARGIN_HAS_COUNTS false
 #endif
 
 #if defined(__GNUC__)

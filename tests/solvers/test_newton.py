@@ -400,3 +400,27 @@ def test_gram_equals_numpy(d, run, storage, dtype, feature):
         w = 0.1 * some_weights(d, seed)
         core.go_to(w)
         np.testing.assert_allclose(core.hessian(), twin.hessian(w), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [1, 64, 65, 2048, 4500])
+@pytest.mark.parametrize("storage", ["csr32", "csr64"])
+@pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])
+@pytest.mark.parametrize("feature", [0.0, FEATURE])
+def test_gram_of_indicators_equals_numpy(n, storage, dtype, feature):
+    """Rows of one number are counted; some of another number, weight or kind come in between."""
+    rng = np.random.default_rng(n)
+    X = np.where(rng.random((n, 20)) < 0.3, 0.5, 0.0)
+    X[rng.random(n) < 0.05] *= 3.0
+    odd = rng.random(n) < 0.05
+    X[odd] *= rng.normal(size=(odd.sum(), 20))
+    X[::17] = 0.0
+    weights = np.where(rng.random(n) < 0.1, 2.0, 1.0)
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    stored = store(X, storage, dtype)
+    objective = objective_of(SQUARED_HINGE, weights=weights, X=stored.toarray().astype(float), y=y)
+    twin = Proximal(objective, feature, ANCHOR, np.zeros(n), SOFTNESS)
+    core = Core(objective, np.zeros(n), stored, feature)
+    for seed in range(3):
+        w = 0.3 * some_weights(20, seed)
+        core.go_to(w)
+        np.testing.assert_allclose(core.hessian(), twin.hessian(w), rtol=1e-10, atol=1e-10)
