@@ -35,6 +35,20 @@ def check_one_label(estimator: object, y: Any) -> None:
         )
 
 
+def plain_rows(X: Any) -> bool:
+    """Whether X is an array or a CSR matrix that can be read as it is."""
+    dense = type(X) is np.ndarray and X.flags.c_contiguous
+    stored = dense or (sparse.issparse(X) and X.format == "csr")
+    return stored and X.ndim == 2 and min(X.shape) > 0 and X.dtype in (np.float64, np.float32)
+
+
+def plain_targets(y: Any, n_samples: int) -> bool:
+    """Whether y is an array of so many numbers."""
+    if type(y) is not np.ndarray or y.shape != (n_samples,) or y.dtype.kind not in "fiub":
+        return False
+    return y.dtype.kind != "f" or bool(np.isfinite(y).all())
+
+
 def view_rows(X: Matrix) -> tuple[Matrix, _core.Rows]:
     """X as the core reads it, in place if it can be, else a copy; and the view of it.
 

@@ -47,6 +47,8 @@ from maxmargin.validation import (
     check_count,
     check_magnitudes,
     check_positive,
+    plain_rows,
+    plain_targets,
     scale_advice,
     view_rows,
 )
@@ -62,15 +64,38 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         """All but whether X is finite: `_problem` sees that as it measures the rows."""
         return self._check_rows(X, y, ensure_all_finite=False, **options)
 
-    def _check_rows(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+    def _check_rows(
+        self,
+        X: Any,
+        y: Any = "no_validation",
+        *,
+        reset: bool = True,
+        ensure_all_finite: bool = True,
+        **options: Any,
+    ) -> Any:
+        """Return X, and y if it is given, as the core reads them, or raise scikit-learn's errors.
+
+        Where there is nothing to convert, scikit-learn's search for data frames is left out: it
+        takes longer than a small fit.
+        """
+        alone = isinstance(y, str)
+        named = hasattr(self, "feature_names_in_")
+        plain = plain_rows(X) and (alone or plain_targets(y, X.shape[0])) and not named
+        if plain and (reset or X.shape[1] == self.n_features_in_):
+            if ensure_all_finite:
+                assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
+            self.n_features_in_ = X.shape[1]
+            return X if alone else (X, y)
         return validate_data(
             self,
             X,
             y,
+            reset=reset,
             accept_sparse="csr",
             accept_large_sparse=True,
             dtype=[np.float64, np.float32],
             order="C",
+            ensure_all_finite=ensure_all_finite,
             **options,
         )
 
