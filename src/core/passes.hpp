@@ -11,7 +11,8 @@ namespace maxmargin {
 template <class Rows>
 MAXMARGIN_CLONES void predict(const Rows& rows, const double* w, double b, Size begin, Size end,
                               double* out) {
-  in_streams(rows, begin, end, [&](Size i) MAXMARGIN_INLINED { out[i] = rows.dot(i, w) + b; });
+  in_streams(rows, begin, end,
+             [&](Size i) MAXMARGIN_INLINED { out[i] = rows.dot_in_turn(i, w) + b; });
 }
 
 // w += sum of beta_i x_i over begin <= i < end.

@@ -64,6 +64,8 @@ struct DenseRows {
     return total;
   }
 
+  MAXMARGIN_INLINE double dot_in_turn(Size i, const double* w) const { return dot(i, w); }
+
   MAXMARGIN_INLINE void add_scaled(Size i, double scale, double* w) const {
     const T* x = row(i);
 #pragma omp simd
@@ -131,17 +133,14 @@ struct CsrRows {
   }
 
   MAXMARGIN_INLINE double dot(Size i, const double* w) const {
-    const Size end = offsets[i + 1];
-    Size k = offsets[i];
-    double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
-    for (; k + 4 <= end; k += 4) {
-      s0 += static_cast<double>(values[k]) * w[columns[k]];
-      s1 += static_cast<double>(values[k + 1]) * w[columns[k + 1]];
-      s2 += static_cast<double>(values[k + 2]) * w[columns[k + 2]];
-      s3 += static_cast<double>(values[k + 3]) * w[columns[k + 3]];
-    }
-    for (; k < end; ++k) s0 += static_cast<double>(values[k]) * w[columns[k]];
-    return (s0 + s1) + (s2 + s3);
+    return sum_of_products<false>(i, w);
+  }
+
+  // The same where row i + 1 is the next: a weight vector beyond the cache is fetched ahead.
+  MAXMARGIN_INLINE double dot_in_turn(Size i, const double* w) const {
+    constexpr Size kCached = 1 << 14;
+    const bool last = offsets[i + 1] + kAhead + 4 > offsets[n_samples];
+    return n_features > kCached && !last ? sum_of_products<true>(i, w) : dot(i, w);
   }
 
   MAXMARGIN_INLINE void add_scaled(Size i, double scale, double* w) const {
@@ -186,6 +185,27 @@ struct CsrRows {
 
   Size chunk() const { return kMaxChunk; }
   Size streams() const { return 1; }
+
+ private:
+  static constexpr Size kAhead = 40;  // values, the best of 20 to 64 on text
+
+  template <bool ahead>
+  MAXMARGIN_INLINE double sum_of_products(Size i, const double* w) const {
+    const Size end = offsets[i + 1];
+    Size k = offsets[i];
+    double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
+    for (; k + 4 <= end; k += 4) {
+      if constexpr (ahead) {
+        for (Size j = k + kAhead; j < k + kAhead + 4; ++j) MAXMARGIN_PREFETCH(w + columns[j]);
+      }
+      s0 += static_cast<double>(values[k]) * w[columns[k]];
+      s1 += static_cast<double>(values[k + 1]) * w[columns[k + 1]];
+      s2 += static_cast<double>(values[k + 2]) * w[columns[k + 2]];
+      s3 += static_cast<double>(values[k + 3]) * w[columns[k + 3]];
+    }
+    for (; k < end; ++k) s0 += static_cast<double>(values[k]) * w[columns[k]];
+    return (s0 + s1) + (s2 + s3);
+  }
 };
 
 // Goes through the rows begin <= k < end in the streams that suit the storage, a chunk of each at a
