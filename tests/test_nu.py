@@ -229,6 +229,24 @@ def test_an_infeasible_nu_is_explained():
     assert NuSVC(nu=0.2).fit(X, few).certificate_.status is Status.OPTIMAL
 
 
+@pytest.mark.parametrize("heavy", [0, 1])
+@pytest.mark.parametrize("nu", [0.101, 0.3, 0.9])
+def test_a_nu_that_class_weights_make_infeasible_goes_on_as_a_smaller_C(nu, heavy):  # noqa: N802
+    """At the largest nu P is constant along a ray; the models on it are those of SVC."""
+    y = np.arange(80) % 2
+    X = np.random.default_rng(0).normal(size=(80, 3)) + y[:, np.newaxis]
+    weights = {label: 19.0 if label == heavy else 1.0 for label in (0, 1)}
+    with pytest.warns(UserWarning, match=r"at most 0\.1 with these class weights"):
+        model = NuSVC(nu=nu, gamma=0.5, class_weight=weights, tol=1e-9).fit(X, y)
+    largest = NuSVC(nu=0.1, gamma=0.5, class_weight=weights, tol=1e-9).fit(X, y)
+    C = largest.equivalent_C_ * 0.1 / nu
+    assert model.equivalent_C_ == pytest.approx(C, rel=1e-6)
+    twin = SVC(C=C, gamma=0.5, class_weight=weights, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(
+        model.decision_function(X), twin.decision_function(X), rtol=1e-4, atol=1e-4
+    )
+
+
 def test_classes_that_coincide_leave_no_margin():
     X = np.repeat(np.arange(6.0)[:, np.newaxis], 2, axis=0)
     with pytest.raises(ValueError, match="leaves no margin"):

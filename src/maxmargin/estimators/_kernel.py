@@ -207,6 +207,10 @@ class KernelBase(CertifiedModel):
         """Return by what the coefficients of a solution are to be divided."""
         return 1.0
 
+    def _offset(self, solution: Solution) -> Any:
+        """Return its intercept, to be divided by the same."""
+        return solution.b
+
     def _kernel_solver(self, n_tasks: int, jobs: int) -> Solver:
         """Return the solver, with its share of the threads and of the memory."""
         together, cache = min(jobs, n_tasks), self.cache_size
@@ -244,7 +248,9 @@ class KernelModel(KernelBase):
         self.support_ = support
         self.support_vectors_ = np.zeros((0, 0)) if self._precomputed else X[support]
         self.dual_coef_ = coef
-        self.intercept_ = np.array([found.b / self._unit(found) for found in self.solutions_])
+        self.intercept_ = np.array(
+            [self._offset(found) / self._unit(found) for found in self.solutions_]
+        )
         self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_], dtype=np.int32)
         self.shape_fit_ = (X.shape[0], X.shape[0]) if self._precomputed else X.shape
         self._fitted_kernel = None if self._precomputed else kernel

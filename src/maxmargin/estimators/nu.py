@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,8 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
-from maxmargin.estimators._kernel import KernelModel
+from maxmargin.estimators._kernel import KernelModel, Task
+from maxmargin.estimators._progress import Progress
 from maxmargin.estimators.kernel import SVC
 from maxmargin.estimators.kernel_regression import SVR
 from maxmargin.kernels import Kernel
@@ -22,7 +25,9 @@ from maxmargin.multiclass import side_costs
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
-from maxmargin.validation import Array, sample_costs
+from maxmargin.validation import Array, Matrix, sample_costs
+
+_LOWER_NU = "Lower nu, or give class_weight='balanced'."
 
 
 class NuSVC(SVC):
@@ -37,7 +42,8 @@ class NuSVC(SVC):
     ----------
     nu : float, default=0.5
         Upper bound on the share of margin errors, lower bound on that of support vectors; at most
-        twice the share of the smaller class.
+        twice the share of the smaller class. If class weights leave that class less, a larger ν
+        goes on from there, with a warning: as the `SVC` whose C is smaller in proportion.
     kernel, degree, gamma, coef0, tol, cache_size, class_weight, max_iter, max_time, warm_start
         As in `SVC`; so are the other ones.
 
@@ -113,26 +119,58 @@ class NuSVC(SVC):
 
     def _mass(self, y: Array, cost: Array) -> float:
         sides = side_costs(y, cost, "NuSVC")
-        total = sum(sides)
-        most = 2.0 * min(sides) / total
-        if self.nu > most * (1.0 + 1e-12):
-            raise ValueError(
-                f"nu={self.nu:g} is infeasible: both classes must supply half of it, and the"
-                f" smaller one has a share of {0.5 * most:.4g}, so that nu can be at most"
-                f" {most:.4g}. Lower nu, or give class_weight='balanced'."
+        most = 2.0 * min(sides) / sum(sides)
+        if self.nu > most * (1.0 + 1e-12) and self.class_weight is None:
+            raise ValueError(f"{self._infeasible(most)}. {_LOWER_NU}")
+        return min(self.nu, most) * sum(sides)
+
+    def _infeasible(self, most: float) -> str:
+        return (
+            f"nu={self.nu:g} is infeasible: both classes must supply half of it, and the smaller"
+            f" one has a share of {0.5 * most:.4g}, so that nu can be at most {most:.4g}"
+        )
+
+    def _solve(self, X: Matrix, kernel: Kernel, tasks: list[Task], *members: Any) -> Progress:
+        """Solve; where class weights ask for too large a ν, go on from the largest, and say so."""
+        progress = super()._solve(X, kernel, tasks, *members)
+        excesses = [self._excess(y, cost) for _, y, cost in tasks]
+        worst = max(map(abs, excesses))
+        if worst > 0.0:
+            warnings.warn(
+                f"{self._infeasible(self.nu / (1.0 + worst))} with these class weights. The model"
+                f" is that of SVC with C=equivalent_C_, which goes on from there. {_LOWER_NU}",
+                stacklevel=4,
             )
-        return min(self.nu, most) * total
+        self.solutions_ = tuple(
+            replace(solution, notes=solution.notes | {"excess": excess})
+            for solution, excess in zip(self.solutions_, excesses, strict=True)
+        )
+        return progress
+
+    def _excess(self, y: Array, cost: Array) -> float:
+        """Return by how much ν exceeds the largest feasible one, as a share; its sign is y's.
+
+        At that ν all samples of the lighter class are at their bounds, and the optimum is a ray:
+        if ρ grows, and b with it for the heavier class, P stays. f/ρ is then the optimum of `SVC`
+        with C = 1/ρ, for every such C: ρ is made larger by as much as ν is too large.
+        """
+        up, down = side_costs(y, cost, "NuSVC")
+        excess = max(0.0, self.nu * (up + down) / (2.0 * min(up, down)) - 1.0)
+        return excess if up > down else -excess
 
     def _unit(self, solution: Solution) -> float:
         rho = solution.loss.target_scale
         if solution.certificate.primal < 0.0:  # −½‖w‖² at the optimum, so that ρ > 0
-            return rho
+            return rho * (1.0 + abs(solution.notes["excess"]))
         if solution.status in (Status.OPTIMAL, Status.STALLED):
             raise ValueError(
                 f"nu={self.nu:g} leaves no margin: w = 0 is the optimum, because the means of the"
                 " classes that it allows coincide. Raise nu, or choose another kernel."
             )
         return rho if rho > 0.0 else 1.0
+
+    def _offset(self, solution: Solution) -> Any:
+        return solution.b + solution.notes["excess"] * solution.loss.target_scale
 
     def _each(self, value: Callable[[Solution], float]) -> Any:
         """Return the value of the one solution, or of each pair's."""
