@@ -58,6 +58,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
     """An estimator whose fit leaves `solutions_`, each with its certificate."""
 
     solutions_: tuple[Solution, ...]
+    n_features_in_: int
     _no_limit: tuple[int | None, ...] = (None,)  # values of max_iter
 
     def _check_training(self, X: Any, y: Any, **options: Any) -> Any:

@@ -15,7 +15,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
-from maxmargin.estimators._kernel import KernelModel, Task
+from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._progress import Progress
 from maxmargin.estimators.kernel import SVC
 from maxmargin.estimators.kernel_regression import SVR
@@ -25,6 +25,7 @@ from maxmargin.multiclass import side_costs
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
+from maxmargin.solvers.smo_parts import Task
 from maxmargin.validation import Array, Matrix, sample_costs
 
 _LOWER_NU = "Lower nu, or give class_weight='balanced'."
