@@ -568,3 +568,15 @@ def test_the_warning_is_of_the_worst_problem():
     gaps = [solution.certificate.relative_gap for solution in model.solutions_]
     worst = model.solutions_[int(np.argmax(gaps))].certificate
     assert worst.sentence() in str(caught[0].message)
+
+
+def test_plain_arrays_are_checked_like_any_other():
+    X, y = overlapping()
+    with pytest.raises(ValueError, match="y"):
+        LinearSVC().fit(X, "no")
+    model = LinearSVC().fit(X, y)
+    with pytest.raises(ValueError, match="expecting 4 features"):
+        model.predict(X[:, :3].copy())
+    del model.n_features_in_  # as of a model put together by hand
+    assert len(model.predict(X)) == len(y)
+    assert not hasattr(model, "n_features_in_")

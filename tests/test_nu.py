@@ -4,6 +4,7 @@ import clarabel
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from made import overlapping, regression
@@ -245,6 +246,36 @@ def test_a_nu_that_class_weights_make_infeasible_goes_on_as_a_smaller_C(nu, heav
     np.testing.assert_allclose(
         model.decision_function(X), twin.decision_function(X), rtol=1e-4, atol=1e-4
     )
+
+
+@pytest.mark.parametrize(("nu", "n_few", "weights"), [(0.28, 14, None), (1.0, 1, "balanced")])
+def test_the_largest_nu_is_feasible_whatever_rounding_says(nu, n_few, weights):
+    n = 100 if weights is None else 8
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    model = NuSVC(nu=nu, class_weight=weights).fit(X, np.arange(n) < n_few)
+    assert model.certificate_.status is Status.OPTIMAL
+
+
+def test_pairs_of_classes_go_on_each_from_their_own_nu():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 20)
+    X = rng.normal(size=(60, 2)) + y[:, np.newaxis]
+    weights = {0: 9.0, 1: 1.0, 2: 1.0}
+    with pytest.warns(UserWarning, match=r"at most 0\.2 with these class weights"):
+        model = NuSVC(nu=0.5, class_weight=weights).fit(X, y)
+    largest = NuSVC(nu=0.2, class_weight=weights).fit(X, y)
+    expected = largest.equivalent_C_[:2] * 0.2 / 0.5
+    np.testing.assert_allclose(model.equivalent_C_[:2], expected, rtol=1e-2)
+    excesses = [solution.notes["excess"] for solution in model.solutions_]
+    assert excesses == pytest.approx([1.5, 1.5, 0.0])
+
+
+def test_a_stopped_fit_beyond_the_largest_nu_stays_finite():
+    X, y = overlapping(1500, 5)
+    model = NuSVC(nu=0.5, class_weight={1.0: 1e9}, max_iter=1)
+    with pytest.warns(ConvergenceWarning), pytest.warns(UserWarning, match="is infeasible"):
+        model.fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
 
 
 def test_classes_that_coincide_leave_no_margin():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from made import DTYPES, STORAGES, csr, overlapping, store
 from maxmargin import Problem, _core
@@ -194,3 +195,41 @@ def test_arrays_of_wrong_length_are_refused():
         rows.predict(np.zeros(4), 0.0, 0, 60, np.empty(59))
     with pytest.raises(ValueError, match="beta has length 59"):
         rows.combine(np.zeros(59), 0, 60, np.zeros(4))
+
+
+def test_wide_csr_rows_are_predicted_to_the_last():
+    """Weights are fetched ahead, but not beyond the last value."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((50, 20_000), density=0.005, rng=rng, format="lil")
+    X[7], X[49] = 0.0, 0.0
+    X[49, 3] = 2.0
+    w = rng.normal(size=20_000)
+    for index in (np.int32, np.int64):
+        stored = X.tocsr()
+        stored.eliminate_zeros()
+        stored.indices, stored.indptr = stored.indices.astype(index), stored.indptr.astype(index)
+        problem = Problem(stored, np.ones(50), np.ones(50))
+        np.testing.assert_allclose(problem.predict(w, 0.5), stored @ w + 0.5, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("columns", "sound"),
+    [
+        ([2, 4, 0, 1, 3], True),  # falls at the start of a row only
+        ([2, 4, 4, 1, 3], False),  # and within one
+        ([4, 2, 0, 1, 3], False),
+        ([2, 2, 0, 1, 3], False),
+        ([2, 4, 4, 5, 6], True),  # the same column in two rows
+        ([2, 4, 0, 1, 7], False),  # out of bounds
+        ([-1, 4, 0, 1, 3], False),
+    ],
+)
+def test_the_order_of_columns_is_checked_within_rows(columns, sound):
+    """Rows: empty, two entries, empty, three entries, empty."""
+    offsets = np.array([0, 0, 2, 2, 5, 5], dtype=np.int32)
+    values = np.ones(5), np.array(columns, dtype=np.int32), offsets
+    if sound:
+        assert _core.Rows(*values, 7).n_samples == 5
+    else:
+        with pytest.raises(ValueError, match="column indices"):
+            _core.Rows(*values, 7)

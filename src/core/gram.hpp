@@ -209,14 +209,19 @@ class TileBatch {
 // the bits of both. Indicators of categories are such rows.
 class BitBatch {
  public:
-  BitBatch(GramMatrix& gram, double sign)
-      : gram_(gram.data()), dim_(gram.dim()), stride_(gram.stride()), sign_(sign) {}
+  // `expected` rows will be shown: a few are not worth the look at all pairs of columns.
+  BitBatch(GramMatrix& gram, double sign, Size expected)
+      : gram_(gram.data()),
+        dim_(gram.dim()),
+        stride_(gram.stride()),
+        sign_(sign),
+        worthwhile_(expected >= kFewest && dim_ <= kWidest) {}
 
   // Takes the row (x, last), unless it is of another kind than those that wait, or so empty that
   // its products are quicker made one by one.
   template <class T, class Index>
   MAXMARGIN_INLINE bool take(const CsrEntries<T, Index>& x, double weight, double last) {
-    if (kShare * x.count < dim_ || !all_equal(x)) return false;
+    if (!worthwhile_ || kShare * x.count < dim_ || !all_equal(x)) return false;
     if (filled_ == 0) {
       weight_ = weight;
       value_ = x.value(0);
@@ -251,30 +256,34 @@ class BitBatch {
   }
 
   MAXMARGIN_INLINE void count() {
+    const Size words = (filled_ + 511) / 512 * 8;
     for (Size j = 0; j < dim_; ++j) {
       const double unit = sign_ * weight_ * entry(j);
       double* const out = gram_ + j * stride_;
-      for (Size i = 0; i <= j; ++i) out[i] += unit * entry(i) * static_cast<double>(shared(i, j));
+      for (Size i = 0; i <= j; ++i) {
+        const Size rows = shared(bits_.data() + i * kWords, bits_.data() + j * kWords, words);
+        out[i] += unit * entry(i) * static_cast<double>(rows);
+      }
     }
   }
   MAXMARGIN_COUNTS void count_wide() { count(); }
 
   MAXMARGIN_INLINE double entry(Size column) const { return column + 1 < dim_ ? value_ : last_; }
 
-  // Rows that are not 0 in both columns.
-  MAXMARGIN_INLINE Size shared(Size i, Size j) const {
-    const std::uint64_t *a = bits_.data() + i * kWords, *b = bits_.data() + j * kWords;
+  MAXMARGIN_INLINE static Size shared(const std::uint64_t* a, const std::uint64_t* b, Size words) {
     Size rows = 0;
 #pragma omp simd reduction(+ : rows)
-    for (Size k = 0; k < kWords; ++k) rows += __builtin_popcountll(a[k] & b[k]);
+    for (Size k = 0; k < words; ++k) rows += __builtin_popcountll(a[k] & b[k]);
     return rows;
   }
 
   static constexpr Size kWords = 32;  // of 64 rows: the bits of 100 columns fill the first cache
-  static constexpr Size kShare = 15;  // one in so many columns must have a value
+  static constexpr Size kShare = 12;  // one in so many columns must have a value
+  static constexpr Size kFewest = 256, kWidest = 512;
   double* gram_;
   Size dim_, stride_;
   double sign_;
+  bool worthwhile_;
   Size filled_ = 0;
   double weight_ = 0.0, value_ = 0.0, last_ = 0.0;
   const bool wide_ = MAXMARGIN_HAS_COUNTS;
@@ -288,7 +297,8 @@ class BitBatch {
 template <class Rows>
 class GramSum {
  public:
-  GramSum(const Rows& rows, Bias bias, Dsyrk dsyrk, double sign, GramMatrix& gram)
+  // About `expected` rows will be added.
+  GramSum(const Rows& rows, Bias bias, Dsyrk dsyrk, double sign, Size expected, GramMatrix& gram)
       : rows_(rows),
         bias_(bias),
         dsyrk_(dsyrk),
@@ -299,7 +309,7 @@ class GramSum {
         columns_(std::clamp(kBlock / dim_, 256, 1024)),
         column_(dim_ + 1),
         value_(dim_ + 1),
-        bits_(gram, sign),
+        bits_(gram, sign, expected),
         tiles_(gram, sign) {}
 
   MAXMARGIN_INLINE void add(Size i, double weight) {

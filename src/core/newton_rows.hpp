@@ -108,7 +108,13 @@ MAXMARGIN_CLONES void newton_predict(const Rows& rows, Bias bias, const double* 
 template <class Rows>
 MAXMARGIN_CLONES void newton_gram(const Rows& rows, const double* cost, Bias bias, Size begin,
                                   Size end, Dsyrk dsyrk, std::uint8_t* flags, GramMatrix& gram) {
-  GramSum<Rows> entering(rows, bias, dsyrk, 1.0, gram), leaving(rows, bias, dsyrk, -1.0, gram);
+  Size n_entering = 0, n_leaving = 0;
+  for (Size k = begin; k < end; ++k) {
+    n_entering += flags[k] == kSloped;
+    n_leaving += flags[k] == kInGram;
+  }
+  GramSum<Rows> entering(rows, bias, dsyrk, 1.0, n_entering, gram);
+  GramSum<Rows> leaving(rows, bias, dsyrk, -1.0, n_leaving, gram);
   for (Size k = begin; k < end; ++k) {
     const bool held = (flags[k] & kInGram) != 0, sloped = (flags[k] & kSloped) != 0;
     if (held == sloped) continue;

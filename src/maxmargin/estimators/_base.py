@@ -61,9 +61,9 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
     n_features_in_: int
     _no_limit: tuple[int | None, ...] = (None,)  # values of max_iter
 
-    def _check_training(self, X: Any, y: Any, **options: Any) -> Any:
+    def _check_training(self, X: Any, y: Any, **numeric: bool) -> Any:
         """All but whether X is finite: `_problem` sees that as it measures the rows."""
-        return self._check_rows(X, y, ensure_all_finite=False, **options)
+        return self._check_rows(X, y, ensure_all_finite=False, **numeric)
 
     def _check_rows(
         self,
@@ -72,20 +72,21 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         *,
         reset: bool = True,
         ensure_all_finite: bool = True,
-        **options: Any,
+        **numeric: bool,
     ) -> Any:
         """Return X, and y if it is given, as the core reads them, or raise scikit-learn's errors.
 
         Where there is nothing to convert, scikit-learn's search for data frames is left out: it
-        takes longer than a small fit.
+        takes longer than a small fit. `y_numeric=True` converts objects in y to numbers.
         """
-        alone = isinstance(y, str)
+        alone = isinstance(y, str) and y == "no_validation"
         named = hasattr(self, "feature_names_in_")
         plain = plain_rows(X) and (alone or plain_targets(y, X.shape[0])) and not named
-        if plain and (reset or X.shape[1] == self.n_features_in_):
+        if plain and (reset or X.shape[1] == getattr(self, "n_features_in_", None)):
             if ensure_all_finite:
                 assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
-            self.n_features_in_ = X.shape[1]
+            if reset:
+                self.n_features_in_ = X.shape[1]
             return X if alone else (X, y)
         return validate_data(
             self,
@@ -97,7 +98,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
             dtype=[np.float64, np.float32],
             order="C",
             ensure_all_finite=ensure_all_finite,
-            **options,
+            **numeric,
         )
 
     def __sklearn_tags__(self) -> Any:

@@ -28,6 +28,7 @@ from maxmargin.solution import Solution
 from maxmargin.solvers.smo_parts import Task
 from maxmargin.validation import Array, Matrix, sample_costs
 
+_ROUNDING = 1e-12
 _LOWER_NU = "Lower nu, or give class_weight='balanced'."
 
 
@@ -53,9 +54,10 @@ class NuSVC(SVC):
     equivalent_C_ : float or array
         1/ρ: the C with which `SVC` has the same optimum; one entry for each pair of classes.
     margin_errors_, support_fraction_ : float or array
-        Shares of samples within the margin, and of support vectors: ν lies between them.
+        Shares of samples within the margin, and of support vectors: ν lies between them, or the
+        largest feasible one if class weights make it infeasible.
     certificate_
-        Of the problem in w, b and ρ, before f is divided by ρ.
+        Of the problem in w, b and ρ with a feasible ν, before f is divided by ρ.
 
     Examples
     --------
@@ -121,7 +123,7 @@ class NuSVC(SVC):
     def _mass(self, y: Array, cost: Array) -> float:
         sides = side_costs(y, cost, "NuSVC")
         most = 2.0 * min(sides) / sum(sides)
-        if self.nu > most * (1.0 + 1e-12) and self.class_weight is None:
+        if self.nu > most * (1.0 + _ROUNDING) and self.class_weight is None:
             raise ValueError(f"{self._infeasible(most)}. {_LOWER_NU}")
         return min(self.nu, most) * sum(sides)
 
@@ -135,6 +137,10 @@ class NuSVC(SVC):
         """Solve; where class weights ask for too large a ν, go on from the largest, and say so."""
         progress = super()._solve(X, kernel, tasks, *members)
         excesses = [self._excess(y, cost) for _, y, cost in tasks]
+        self.solutions_ = tuple(
+            replace(solution, notes=solution.notes | {"excess": excess})
+            for solution, excess in zip(self.solutions_, excesses, strict=True)
+        )
         worst = max(map(abs, excesses))
         if worst > 0.0:
             warnings.warn(
@@ -142,10 +148,6 @@ class NuSVC(SVC):
                 f" is that of SVC with C=equivalent_C_, which goes on from there. {_LOWER_NU}",
                 stacklevel=4,
             )
-        self.solutions_ = tuple(
-            replace(solution, notes=solution.notes | {"excess": excess})
-            for solution, excess in zip(self.solutions_, excesses, strict=True)
-        )
         return progress
 
     def _excess(self, y: Array, cost: Array) -> float:
@@ -156,13 +158,15 @@ class NuSVC(SVC):
         with C = 1/ρ, for every such C: ρ is made larger by as much as ν is too large.
         """
         up, down = side_costs(y, cost, "NuSVC")
-        excess = max(0.0, self.nu * (up + down) / (2.0 * min(up, down)) - 1.0)
+        excess = self.nu * (up + down) / (2.0 * min(up, down)) - 1.0
+        if excess <= _ROUNDING:
+            return 0.0
         return excess if up > down else -excess
 
     def _unit(self, solution: Solution) -> float:
         rho = solution.loss.target_scale
         if solution.certificate.primal < 0.0:  # −½‖w‖² at the optimum, so that ρ > 0
-            return rho * (1.0 + abs(solution.notes["excess"]))
+            return rho * (1.0 + abs(_excess_of(solution)))
         if solution.status in (Status.OPTIMAL, Status.STALLED):
             raise ValueError(
                 f"nu={self.nu:g} leaves no margin: w = 0 is the optimum, because the means of the"
@@ -171,7 +175,7 @@ class NuSVC(SVC):
         return rho if rho > 0.0 else 1.0
 
     def _offset(self, solution: Solution) -> Any:
-        return solution.b + solution.notes["excess"] * solution.loss.target_scale
+        return solution.b + _excess_of(solution) * solution.loss.target_scale
 
     def _each(self, value: Callable[[Solution], float]) -> Any:
         """Return the value of the one solution, or of each pair's."""
@@ -193,6 +197,11 @@ class NuSVC(SVC):
     def support_fraction_(self) -> Any:
         """Share of the samples that are support vectors; at least ν."""
         return self._each(lambda solution: solution.notes["support_vectors"])
+
+
+def _excess_of(solution: Solution) -> float:
+    """Return it where there is a margin to go on from."""
+    return solution.notes.get("excess", 0.0) if solution.certificate.primal < 0.0 else 0.0
 
 
 class NuSVR(SVR):
