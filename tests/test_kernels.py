@@ -1,10 +1,15 @@
 """Each kernel is what its formula says, in NumPy and in the core."""
 
+import math
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.metrics import pairwise
 
+from made import STORAGES, store
+from maxmargin import kernels
 from maxmargin.kernels import (
     ChiSquared,
     Cosine,
@@ -15,6 +20,7 @@ from maxmargin.kernels import (
     Polynomial,
     Precomputed,
     Sigmoid,
+    Sum,
     User,
     gamma_of,
     mercer_check,
@@ -95,6 +101,46 @@ def test_kernels_on_histograms():
             kernel(A, B)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize(
+    "kernel", [*TEXTBOOK, ChiSquared(0.1), HistogramIntersection()], ids=lambda k: type(k).__name__
+)
+def test_every_kernel_takes_every_storage(kernel, storage, dtype):
+    few, many = store(COUNTS[:9], storage, dtype), store(COUNTS, storage, dtype)
+    np.testing.assert_allclose(kernel(few, many), kernel(COUNTS[:9], COUNTS), rtol=1e-12)
+    np.testing.assert_allclose(kernel.diagonal(many), np.diag(kernel(COUNTS, COUNTS)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [ChiSquared(0.1), HistogramIntersection()])
+def test_sparse_histograms_are_not_laid_out_all_at_once(kernel, monkeypatch):
+    monkeypatch.setattr(kernels, "_DENSE", 2**15)
+    rng = np.random.default_rng(0)
+    wide = sparse.csr_array((rng.random((300, 10_000)) < 1e-3) * rng.random((300, 10_000)))
+    tracemalloc.start()
+    try:
+        values = kernel(wide[:20], wide)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * 300 * 10_000 / 4
+    monkeypatch.undo()
+    np.testing.assert_allclose(values, kernel(wide[:20].toarray(), wide.toarray()), atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [ChiSquared(), HistogramIntersection()])
+@pytest.mark.parametrize("storage", STORAGES)
+def test_negative_values_are_no_histogram(kernel, storage):
+    with pytest.raises(ValueError, match="negative"):
+        kernel(store(COUNTS, storage), store(-COUNTS, storage))
+
+
+def test_chi_squared_takes_what_must_not_be_written_to():
+    frozen = COUNTS.copy()
+    frozen.setflags(write=False)
+    np.testing.assert_array_equal(ChiSquared()(frozen, frozen), ChiSquared()(COUNTS, COUNTS))
+
+
 def test_sums_products_and_multiples_are_kernels():
     kernel = 2.0 * Gaussian(0.5) + Linear() * Polynomial(1.0, 2)
     expected = 2.0 * Gaussian(0.5)(A, B) + Linear()(A, B) * Polynomial(1.0, 2)(A, B)
@@ -103,6 +149,27 @@ def test_sums_products_and_multiples_are_kernels():
     assert kernel.mercer
     with pytest.raises(ValueError, match="factor"):
         -1.0 * Linear()
+
+
+def test_kernels_can_be_summed():
+    assert sum([Gaussian(0.5), Linear(), Cosine()]) == Sum(Sum(Gaussian(0.5), Linear()), Cosine())
+
+
+@pytest.mark.parametrize(
+    "combine",
+    [
+        lambda: Gaussian() + np.dot,
+        lambda: np.sum + Gaussian(),
+        lambda: Linear() + 1.0,
+        lambda: 1.0 + Linear(),
+        lambda: Gaussian() * np.dot,
+        lambda: math.sqrt * Gaussian(),
+        lambda: Gaussian() * "2",
+    ],
+)
+def test_what_is_no_kernel_cannot_be_combined(combine):
+    with pytest.raises(TypeError, match=r"User\(function\).*positive number times a kernel"):
+        combine()
 
 
 def test_a_precomputed_kernel_looks_values_up():
@@ -160,12 +227,65 @@ def test_mercer_check_agrees_with_what_is_known(kernel):
 def test_the_witness_shows_the_negative_direction():
     X = np.vstack([A, B])
     report = mercer_check(Sigmoid(1.0, -2.0), X, n_samples=100)
-    rows = np.random.default_rng(0).permutation(16)[:100]
-    K = Sigmoid(1.0, -2.0)(X[rows], X[rows])
+    K = Sigmoid(1.0, -2.0)(X[report.rows], X[report.rows])
     assert report.witness @ K @ report.witness == pytest.approx(report.smallest)
     assert report.smallest < 0
+    assert len(report.rows) == report.n_samples == 16
+    few = mercer_check(Sigmoid(1.0, -2.0), X, n_samples=5)
+    assert len(set(few.rows.tolist())) == few.n_samples == 5
 
 
 def test_mercer_check_refuses_an_asymmetric_function():
     with pytest.raises(ValueError, match="not symmetric"):
         mercer_check(lambda A, B: A @ B.T + A[:, :1], A)
+
+
+def test_mercer_check_takes_lists_and_sparse_matrices():
+    for X in (A.tolist(), sparse.csc_array(A)):
+        assert mercer_check(Gaussian(), X).smallest == pytest.approx(
+            mercer_check(Gaussian(), A).smallest
+        )
+
+
+@pytest.mark.parametrize("n_samples", [0, -3, 2.5])
+def test_mercer_check_needs_a_sample(n_samples):
+    with pytest.raises(ValueError, match="n_samples must be a whole number of at least 1"):
+        mercer_check(Gaussian(), A, n_samples=n_samples)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_mercer_check_refuses_what_is_not_finite(value):
+    X = A.copy()
+    X[3, 1] = value
+    with pytest.raises(ValueError, match="X contains"):
+        mercer_check(Gaussian(), X)
+    K = np.eye(4)
+    K[2, 2] = value
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        mercer_check(Precomputed(K), np.arange(4.0)[:, np.newaxis])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"), [(Gaussian, r"write kernel=Gaussian\(\)"), ("rbf", r"Gaussian\(\) for")]
+)
+def test_mercer_check_says_what_a_kernel_is(kernel, message):
+    with pytest.raises(ValueError, match=message):
+        mercer_check(kernel, A)
+
+
+def test_rounding_is_that_of_the_values():
+    X = np.random.default_rng(0).normal(size=(30, 3)).astype(np.float32)
+    for kernel in (User(np.inner), User(np.inner) + Linear(), 2.0 * User(np.inner)):
+        assert mercer_check(kernel, X).passed
+        assert kernel.eps(X) == np.finfo(np.float32).eps
+    K, places = X @ X.T, np.arange(30.0)[:, np.newaxis]
+    assert mercer_check(Precomputed(K), places).passed
+    assert not mercer_check(Precomputed(K.astype(np.float64)), places).passed
+    noise = np.random.default_rng(1).normal(size=K.shape).astype(np.float32)
+    assert mercer_check(Precomputed(K + 1e-6 * noise), places).passed
+    with pytest.raises(ValueError, match="not symmetric"):
+        mercer_check(Precomputed(K.astype(np.float64) + 1e-6 * noise), places)
+    with pytest.raises(ValueError, match="not symmetric"):
+        mercer_check(Precomputed(K + 0.1 * noise), places)
+    shifted = K - 3.0 * np.eye(30, dtype=np.float32)
+    assert not mercer_check(Precomputed(shifted), places).passed

@@ -8,6 +8,7 @@ are kernels.
 
 from __future__ import annotations
 
+import itertools
 import math
 import numbers
 from abc import ABC, abstractmethod
@@ -16,11 +17,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import pairwise
+from sklearn.utils import assert_all_finite
 
 import maxmargin._core as _core
 from maxmargin.validation import Array, Matrix, check_count, check_positive
+
+#: Rules for γ.
+GAMMA_RULES = ("scale", "auto", "median")
 
 #: Samples whose pairwise distances the median rule looks at.
 _MEDIAN_SAMPLES = 1000
@@ -43,6 +49,11 @@ class Kernel(ABC):
     def __call__(self, A: Matrix, B: Matrix) -> Array:
         """k(a, b) for every row a of A and b of B, in float64."""
 
+    def eps(self, X: Matrix) -> float:
+        """Return the relative rounding of the type in which its values on such samples come."""
+        del X
+        return float(np.finfo(np.float64).eps)
+
     def diagonal(self, A: Matrix) -> Array:
         """k(a, a) for every row a of A."""
         blocks = [A[begin : begin + 16] for begin in range(0, A.shape[0], 16)]
@@ -60,11 +71,21 @@ class Kernel(ABC):
         del X, weight
         return self
 
-    def __add__(self, other: Kernel) -> Kernel:
+    def __add__(self, other: object) -> Kernel:
+        if not isinstance(other, Kernel):
+            raise _not_a_kernel("added to", other)
         return Sum(self, other)
 
-    def __mul__(self, other: Kernel | float) -> Kernel:
-        return Product(self, other) if isinstance(other, Kernel) else Scaled(float(other), self)
+    def __radd__(self, other: object) -> Kernel:
+        """Begin `sum`, which adds the first kernel to 0."""
+        return self if isinstance(other, int) and other == 0 else self + other
+
+    def __mul__(self, other: object) -> Kernel:
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        if not isinstance(other, numbers.Real):
+            raise _not_a_kernel("multiplied by", other)
+        return Scaled(float(other), self)
 
     __rmul__ = __mul__
 
@@ -90,7 +111,7 @@ class _WithGamma(Kernel):
     gamma: float | str = "scale"
 
     def __post_init__(self) -> None:
-        if self.gamma not in ("scale", "auto", "median"):
+        if self.gamma not in GAMMA_RULES:
             check_positive("gamma", self.gamma, advice='Or "scale", "auto" or "median".')
 
     def fitted(self, X: Matrix, weight: Array | None = None) -> Kernel:
@@ -165,7 +186,10 @@ class Laplacian(_WithGamma):
     """exp(−γ‖x − z‖₁)."""
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:
-        return np.asarray(pairwise.laplacian_kernel(A, B, gamma=self._gamma), dtype=np.float64)
+        values = _manhattan(A, B)
+        values *= -self._gamma
+        np.exp(values, out=values)
+        return values
 
     def diagonal(self, A: Matrix) -> Array:
         return np.ones(A.shape[0])
@@ -219,8 +243,13 @@ class ChiSquared(Kernel):
         check_positive("gamma", self.gamma, advice="1.0 is usual.")
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:
-        A, B = _histograms(A, "chi²"), _histograms(B, "chi²")
-        return np.asarray(pairwise.chi2_kernel(A, B, gamma=self.gamma), dtype=np.float64)
+        _check_histograms("chi²", A, B)
+        values = np.empty((A.shape[0], B.shape[0]))
+        for rows, columns in itertools.product(_blocks(A), _blocks(B)):
+            values[rows, columns] = pairwise.chi2_kernel(
+                _dense(A[rows]), _dense(B[columns]), gamma=self.gamma
+            )
+        return values
 
     def diagonal(self, A: Matrix) -> Array:
         return np.ones(A.shape[0])
@@ -228,17 +257,18 @@ class ChiSquared(Kernel):
 
 @dataclass(frozen=True)
 class HistogramIntersection(Kernel):
-    """Σ min(x_j, z_j), for histograms."""
+    """Σ min(x_j, z_j) = ½(Σ x_j + Σ z_j − ‖x − z‖₁), for histograms."""
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:
-        A, B = _histograms(A, "histogram intersection"), _histograms(B, "histogram intersection")
-        total = np.zeros((A.shape[0], B.shape[0]))
-        for a, b in zip(A.T, B.T, strict=True):
-            total += np.minimum.outer(a, b)
-        return total
+        _check_histograms("histogram intersection", A, B)
+        values = np.add.outer(_totals(A), _totals(B))
+        values -= _manhattan(A, B)
+        values *= 0.5
+        return values
 
     def diagonal(self, A: Matrix) -> Array:
-        return np.asarray(_histograms(A, "histogram intersection").sum(axis=1))
+        _check_histograms("histogram intersection", A)
+        return _totals(A)
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,6 +281,10 @@ class Precomputed(Kernel):
     def __call__(self, A: Matrix, B: Matrix) -> Array:
         rows, columns = A[:, 0].astype(np.intp), B[:, 0].astype(np.intp)
         return np.asarray(self.matrix[rows[:, np.newaxis], columns], dtype=np.float64)
+
+    def eps(self, X: Matrix) -> float:
+        del X
+        return _eps(self.matrix)
 
     def diagonal(self, A: Matrix) -> Array:
         rows = A[:, 0].astype(np.intp)
@@ -265,8 +299,7 @@ class User(Kernel):
     mercer = None
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:
-        values = self.function(A, B)
-        values = np.asarray(values.toarray() if sparse.issparse(values) else values, np.float64)
+        values = np.asarray(_plain(self.function(A, B)), dtype=np.float64)
         if values.shape != (A.shape[0], B.shape[0]):
             raise ValueError(
                 f"The kernel returned an array of shape {values.shape} for blocks of {A.shape[0]}"
@@ -275,6 +308,9 @@ class User(Kernel):
         if not np.isfinite(values).all():
             raise ValueError("The kernel returned NaN or infinity.")
         return values
+
+    def eps(self, X: Matrix) -> float:
+        return _eps(self.function(X[:1], X[:1]))
 
 
 @dataclass(frozen=True)
@@ -296,6 +332,9 @@ class _Pair(Kernel):
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:
         return self._combined(self.first(A, B), self.second(A, B))
+
+    def eps(self, X: Matrix) -> float:
+        return max(self.first.eps(X), self.second.eps(X))
 
     def diagonal(self, A: Matrix) -> Array:
         return self._combined(self.first.diagonal(A), self.second.diagonal(A))
@@ -340,11 +379,28 @@ class Scaled(Kernel):
     def __call__(self, A: Matrix, B: Matrix) -> Array:
         return self.factor * self.kernel(A, B)
 
+    def eps(self, X: Matrix) -> float:
+        return self.kernel.eps(X)
+
     def diagonal(self, A: Matrix) -> Array:
         return self.factor * self.kernel.diagonal(A)
 
     def fitted(self, X: Matrix, weight: Array | None = None) -> Kernel:
         return Scaled(self.factor, self.kernel.fitted(X, weight))
+
+
+def as_kernel(given: object) -> Kernel:
+    """Return the kernel that an object or a function means."""
+    if isinstance(given, Kernel):
+        return given
+    if isinstance(given, type) and issubclass(given, Kernel):
+        raise ValueError(f"kernel must be an instance: write kernel={given.__name__}().")
+    if not callable(given):
+        raise ValueError(
+            "kernel must be a Kernel of maxmargin.kernels, Gaussian() for example, or a function"
+            f" of two blocks of samples, got {given!r}."
+        )
+    return User(given)
 
 
 #: Values of sparse rows that may be laid out densely.
@@ -355,8 +411,7 @@ def dots(A: Matrix, B: Matrix) -> Array:
     """Return ⟨a, b⟩ of every pair, in float64."""
     if sparse.issparse(A) and sparse.issparse(B) and B.shape[0] * B.shape[1] <= _DENSE:
         B = B.toarray()  # rows of A times a dense matrix take a tenth of the time
-    product = _double(A) @ _double(B).T
-    return np.asarray(product.toarray() if sparse.issparse(product) else product)
+    return np.asarray(_plain(_double(A) @ _double(B).T))
 
 
 def squares(A: Matrix) -> Array:
@@ -411,13 +466,15 @@ class MercerReport:
     """What `mercer_check` found.
 
     `smallest` is the least eigenvalue of the Gram matrix on the sample, `witness` a unit vector v
-    with v'Kv = smallest where that is negative beyond rounding, None otherwise.
+    with v'Kv = smallest where that is negative beyond rounding, None otherwise. The sample is
+    X[rows]: the entries of `witness` belong to these rows, in that order.
     """
 
     smallest: float
     largest: float
     n_samples: int
     witness: Array | None
+    rows: NDArray[np.intp]
 
     @property
     def passed(self) -> bool:
@@ -427,20 +484,35 @@ class MercerReport:
 
 def mercer_check(kernel: Kernel | Callable[[Any, Any], Any], X: Matrix, n_samples: int = 500,
                  random_state: int = 0) -> MercerReport:  # fmt: skip
-    """Look for a negative eigenvalue of the Gram matrix on a sample of the rows."""
-    kernel = kernel if isinstance(kernel, Kernel) else User(kernel)
-    kernel = kernel.fitted(X)
+    """Look for a negative eigenvalue of the Gram matrix on a sample of the rows.
+
+    What counts as rounding depends on the type of the values that the kernel returns.
+    """
+    check_count("n_samples", n_samples, advice="500 is usual.")
+    X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    assert_all_finite(X, input_name="X")
+    kernel = as_kernel(kernel).fitted(X)
     rows = np.random.default_rng(random_state).permutation(X.shape[0])[:n_samples]
     K = kernel(X[rows], X[rows])
+    if not np.isfinite(K).all():
+        raise ValueError("The kernel returned NaN or infinity.")
+    eps = kernel.eps(X)
     skewness = float(np.abs(K - K.T).max(initial=0.0))
-    if skewness > 1e-8 * max(1.0, float(np.abs(K).max(initial=0.0))):
+    if skewness > math.sqrt(eps) * max(1.0, float(np.abs(K).max(initial=0.0))):
         raise ValueError(
             f"The kernel is not symmetric: k(x, z) and k(z, x) differ by {skewness:g}."
         )
     values, vectors = np.linalg.eigh(0.5 * (K + K.T))
-    negative = values[0] < -1e-10 * max(abs(values[-1]), 1e-300) * len(rows)
-    witness = vectors[:, 0] if negative else None
-    return MercerReport(float(values[0]), float(values[-1]), len(rows), witness)
+    rounding = max(1e-10, 32.0 * eps) * max(abs(values[-1]), 1e-300) * len(rows)
+    witness = vectors[:, 0] if values[0] < -rounding else None
+    return MercerReport(float(values[0]), float(values[-1]), len(rows), witness, rows)
+
+
+def _not_a_kernel(how: str, other: object) -> TypeError:
+    return TypeError(
+        f"A kernel cannot be {how} {other!r}. Sums and products are of kernels: wrap a function as"
+        " maxmargin.kernels.User(function). A multiple is a positive number times a kernel."
+    )
 
 
 def _check_offset(coef0: object) -> None:
@@ -452,8 +524,49 @@ def _double(A: Matrix) -> Matrix:
     return A.astype(np.float64, copy=False)
 
 
-def _histograms(A: Matrix, name: str) -> Array:
-    counts: Array = np.asarray(A.toarray() if sparse.issparse(A) else A, dtype=np.float64)
-    if (counts < 0.0).any():
-        raise ValueError(f"The {name} kernel is for histograms: X must not have negative values.")
-    return counts
+def _plain(values: Any) -> Any:
+    return values.toarray() if sparse.issparse(values) else values
+
+
+def _dense(A: Matrix) -> Array:
+    """Return a dense copy, which scikit-learn may write to even where A is read-only."""
+    return np.array(_plain(A), dtype=np.float64)
+
+
+def _blocks(A: Matrix) -> list[slice]:
+    """Cut the rows into as many at a time as may be laid out densely."""
+    step = max(1, _DENSE // max(1, A.shape[1]))
+    return [slice(begin, begin + step) for begin in range(0, A.shape[0], step)]
+
+
+def _eps(values: Any) -> float:
+    """Return the rounding of the type that the values have; whole numbers become float64."""
+    dtype = np.asarray(_plain(values)).dtype
+    return float(np.finfo(dtype if dtype.kind == "f" else np.float64).eps)
+
+
+def _manhattan(A: Matrix, B: Matrix) -> Array:
+    """Return ‖a − b‖₁ of every pair, in float64."""
+    A, B = _short_indices(_double(A)), _short_indices(_double(B))
+    return np.asarray(pairwise.manhattan_distances(A, B))
+
+
+def _short_indices(A: Matrix) -> Matrix:
+    """Return CSR rows with 32-bit indices if they fit: scikit-learn's distances take no others."""
+    if not sparse.issparse(A) or max(A.nnz, A.shape[1]) > np.iinfo(np.int32).max:
+        return A
+    indices, offsets = (part.astype(np.int32, copy=False) for part in (A.indices, A.indptr))
+    return type(A)((A.data, indices, offsets), shape=A.shape)
+
+
+def _totals(A: Matrix) -> Array:
+    """Return Σ a_j of every row, in float64."""
+    return np.asarray(_double(A).sum(axis=1)).ravel()
+
+
+def _check_histograms(name: str, *matrices: Matrix) -> None:
+    for A in matrices:
+        if (A.data if sparse.issparse(A) else A).min(initial=0) < 0:
+            raise ValueError(
+                f"The {name} kernel is for histograms: X must not have negative values."
+            )
