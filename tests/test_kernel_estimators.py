@@ -13,8 +13,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import scale
 
+from made import STORAGES, store
 from maxmargin import SMO, SVC, SVR, KernelPegasos, Newton, Status
-from maxmargin.kernels import Gaussian, Linear
+from maxmargin.kernels import ChiSquared, Gaussian, Linear
 from sklearn import svm
 
 
@@ -474,3 +475,67 @@ def test_scales_beyond_float32_change_nothing(storage, scale):
     assert model.certificate_.status is Status.OPTIMAL
     assert model.certificate_.dual == pytest.approx(plain.certificate_.dual, rel=2e-3)
     assert model.score(storage(scale * X), y) > 0.9
+
+
+# ---- kernels of all kinds
+
+
+HISTOGRAMS = (load_digits().data[:300], load_digits().target[:300])
+
+
+@pytest.mark.parametrize("gamma", ["scale", "auto", "median", 0.01])
+@pytest.mark.parametrize("kernel", ["chi2", "histogram_intersection", "laplacian"])
+@pytest.mark.parametrize("storage", STORAGES)
+def test_kernels_of_histograms_by_name(kernel, gamma, storage):
+    X, y = store(HISTOGRAMS[0], storage), HISTOGRAMS[1]
+    model = SVC(kernel=kernel, gamma=gamma).fit(X, y)
+    assert model.certificate_.status is Status.OPTIMAL
+    assert np.isfinite(model.decision_function(X)).all()
+    values = SVR(kernel=kernel, gamma=gamma).fit(X, y).predict(X)
+    assert np.isfinite(values).all()
+
+
+def test_the_gamma_of_chi_squared():
+    X, y = HISTOGRAMS[0] / 16.0, HISTOGRAMS[1]
+    for gamma in ("scale", "auto", "median", 1.0):
+        model = SVC(kernel="chi2", gamma=gamma).fit(X, y)
+        assert model._fitted_kernel == ChiSquared(1.0)
+    assert SVC(kernel="chi2", gamma=0.3).fit(X, y)._fitted_kernel == ChiSquared(0.3)
+    with pytest.raises(ValueError, match="gamma"):
+        SVC(kernel="chi2", gamma="wide").fit(X, y)
+
+
+@pytest.mark.parametrize("Model", [SVC, SVR])
+def test_the_class_of_a_kernel_is_none(Model):
+    with pytest.raises(ValueError, match=r"write kernel=Gaussian\(\)"):
+        Model(kernel=Gaussian).fit(*IRIS)
+
+
+@pytest.mark.parametrize("n", [40, 200])
+@pytest.mark.parametrize("multi_class", ["ovo", "crammer_singer"])
+def test_kernel_values_in_float32_are_proven(n, multi_class):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3)).astype(np.float32)
+    y = np.sign(X[:, 0] + 0.5 * rng.normal(size=n))
+    functions = (lambda A, B: A @ B.T, lambda A, B: np.tanh(A) @ np.tanh(B).T)
+    for function in functions:
+        K = function(X, X)
+        assert K.dtype == np.float32
+        for kernel, rows in (("precomputed", K), (function, X)):
+            model = SVC(kernel=kernel, multi_class=multi_class).fit(rows, y)
+            assert model.certificate_.convex
+            assert model.certificate_.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr", "crammer_singer"])
+def test_a_function_that_is_no_kernel_is_refused_at_once(multi_class):
+    X, y = IRIS
+    calls = []
+
+    def kernel(A, B):
+        calls.append(A.shape)
+        return A @ B.T + np.abs(A[:, :1])
+
+    with pytest.raises(ValueError, match="symmetric"):
+        SVC(kernel=kernel, multi_class=multi_class).fit(X, y)
+    assert len(calls) <= 2

@@ -20,6 +20,8 @@ from maxmargin.estimators._cost import CostEstimate, estimate_cost
 from maxmargin.estimators._progress import Progress
 from maxmargin.joint import JointExpansion
 from maxmargin.kernels import (
+    GAMMA_RULES,
+    ChiSquared,
     Cosine,
     Gaussian,
     HistogramIntersection,
@@ -29,7 +31,7 @@ from maxmargin.kernels import (
     Polynomial,
     Precomputed,
     Sigmoid,
-    User,
+    as_kernel,
 )
 from maxmargin.multiclass import in_threads, n_threads
 from maxmargin.objective import Intercept, Objective
@@ -63,6 +65,7 @@ _NAMES = (
     "sigmoid",
     "laplacian",
     "cosine",
+    "chi2",
     "histogram_intersection",
     "precomputed",
 )
@@ -94,10 +97,8 @@ class KernelBase(CertifiedModel):
     def _kernel(self, X: Matrix, weight: Array) -> Kernel:
         """Return the kernel with numbers for parameters."""
         given = self.kernel
-        if isinstance(given, Kernel):
-            return given.fitted(X, weight)
         if callable(given):
-            return User(given)
+            return as_kernel(given).fitted(X, weight)
         named: dict[str, Callable[[], Kernel]] = {
             "linear": Linear,
             "poly": lambda: Polynomial(self.gamma, self.degree, self.coef0),
@@ -105,6 +106,7 @@ class KernelBase(CertifiedModel):
             "sigmoid": lambda: Sigmoid(self.gamma, self.coef0),
             "laplacian": lambda: Laplacian(self.gamma),
             "cosine": Cosine,
+            "chi2": lambda: ChiSquared() if self.gamma in GAMMA_RULES else ChiSquared(self.gamma),
             "histogram_intersection": HistogramIntersection,
             "precomputed": lambda: Precomputed(X),
         }
@@ -146,7 +148,9 @@ class KernelBase(CertifiedModel):
 
             def pose(task: int) -> Objective:
                 rows, target, cost = tasks[task]
-                return self._objective(Problem(_rows_of(X, rows), target, cost), kernel)
+                objective = self._objective(Problem(_rows_of(X, rows), target, cost), kernel)
+                _ = objective.convex  # a function that is no kernel is refused before it is solved
+                return objective
 
             def solve_group(group: range) -> None:
                 """Solve what a compiled call can of these problems."""
@@ -184,6 +188,7 @@ class KernelBase(CertifiedModel):
         begin, stopping = time.perf_counter(), self._stopping()
         n_classes = len(self.classes_)
         objective = JointExpansion(Problem(X, y, cost), n_classes, self._intercept(), kernel=kernel)
+        _ = objective.convex  # a function that is no kernel is refused before it is solved
         by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
         (start,) = self._starts([by_class], self._seeds(1))
         solver = ClassSMO(cache_size=self.cache_size, n_threads=n_threads(self.n_jobs))

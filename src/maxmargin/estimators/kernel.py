@@ -59,14 +59,16 @@ class SVC(ClassifierMixin, KernelModel):
     ----------
     C : float, default=1.0
         Weight of the losses against ½‖w‖². `inf` asks for a hard margin: y_i f(x_i) ≥ 1 throughout,
-        or a `NotSeparableError` with its witness.
+        or a `NotSeparableError` with its witness, where no margin is above a millionth of the
+        largest distance from one of the samples.
     kernel : str, Kernel or callable, default="rbf"
-        "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "histogram_intersection",
+        "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "chi2", "histogram_intersection",
         "precomputed", a Kernel of `maxmargin.kernels`, or any function of two blocks of samples.
     degree : int, default=3
         Of "poly".
     gamma : float or {"scale", "auto", "median"}, default="scale"
-        1/(d var X), 1/d, or 1 over the median squared distance.
+        1/(d var X), 1/d, or 1 over the median squared distance. These rules are not for "chi2",
+        which has γ = 1 with any of them.
     coef0 : float, default=0.0
         Of "poly" and "sigmoid".
     fit_intercept : bool, default=True
