@@ -161,3 +161,34 @@ def test_no_time_at_all_leaves_a_model_that_prints():
 def test_an_indefinite_kernel_has_no_margin():
     with pytest.raises(ValueError, match="Mercer"):
         SVC(C=np.inf, kernel="sigmoid").fit(*separable())
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_an_indefinite_matrix_or_function_has_no_margin(multi_class):
+    X, y = separable()
+
+    def kernel(A, B):
+        return A @ B.T - 2.0 * A[:, :1] * B[:, :1]
+
+    for given, rows in ((kernel, X), ("precomputed", kernel(X, X))):
+        with pytest.raises(ValueError, match="C=inf needs a Mercer kernel") as caught:
+            SVC(C=np.inf, kernel=given, multi_class=multi_class).fit(rows, y)
+        assert not isinstance(caught.value, NotSeparableError)
+
+
+def test_the_error_bounds_the_margin_and_advises_to_scale():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2)) * [0.01, 100.0]
+    with pytest.raises(NotSeparableError, match="not by a margin above") as caught:
+        SVC(C=np.inf, kernel="linear").fit(X, np.arange(40) % 2)
+    text = str(caught.value)
+    assert f"{0.5 * caught.value.distance:.2g}" in text
+    assert "StandardScaler" in text
+    assert str(pickle.loads(pickle.dumps(caught.value))) == text
+
+
+def test_columns_that_agree_in_size_get_no_advice():
+    X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    with pytest.raises(NotSeparableError) as caught:
+        SVC(C=np.inf, kernel="linear").fit(X, [0, 1, 0, 1])
+    assert caught.value.advice == ""

@@ -50,7 +50,10 @@ class Solution:
 
 
 class NotSeparableError(ValueError):
-    """No hard margin exists: a point of one class's convex hull meets one of the other's.
+    """No hard margin exists: a point of one class's convex hull all but meets one of the other's.
+
+    A margin below a millionth of the largest distance from one of the samples counts as none, as
+    numbers cannot tell it from none.
 
     Attributes
     ----------
@@ -61,19 +64,27 @@ class NotSeparableError(ValueError):
     witness : tuple of two arrays
         The weights of all training samples in the two points, each 0 or larger and summing to 1:
         the first over samples of the first class, the second over samples of the second.
+    advice : str
+        What else may help.
     """
 
     def __init__(
-        self, classes: tuple[Any, Any], distance: float, witness: tuple[Array, Array]
+        self,
+        classes: tuple[Any, Any],
+        distance: float,
+        witness: tuple[Array, Array],
+        advice: str = "",
     ) -> None:
-        super().__init__(classes, distance, witness)
+        super().__init__(classes, distance, witness, advice)
         self.classes, self.distance, self.witness = classes, distance, witness
+        self.advice = advice
 
     def __str__(self) -> str:
         used = [np.count_nonzero(weights) for weights in self.witness]
         return (
-            f"C=inf, but classes {self.classes[0]!r} and {self.classes[1]!r} cannot be separated: a"
-            f" weighted mean of {used[0]} samples of one and a weighted mean of {used[1]} of the"
-            f" other are {self.distance:.2g} apart (see .witness). Give a finite C, or a kernel"
-            " that can tell them apart."
+            f"C=inf, but classes {self.classes[0]!r} and {self.classes[1]!r} cannot be separated,"
+            f" not by a margin above {0.5 * self.distance:.2g}: a weighted mean of {used[0]}"
+            f" samples of one and a weighted mean of {used[1]} of the other are"
+            f" {self.distance:.2g} apart (see .witness). Give a finite C, or a kernel that can tell"
+            f" them apart.{self.advice}"
         )

@@ -41,6 +41,7 @@ from maxmargin.validation import (
     class_costs,
     class_factors,
     sample_costs,
+    scale_advice,
 )
 
 
@@ -204,14 +205,14 @@ class SVC(ClassifierMixin, KernelModel):
             tasks = _pair_tasks(members, cost)
             progress = self._solve(X, kernel, tasks, members)
             pairs = itertools.combinations(self.classes_.tolist(), 2)
-            self._refuse_inseparable(pairs, tasks, X.shape[0])
+            self._refuse_inseparable(pairs, tasks, X)
             self._store(X, members, kernel)
         else:
             everyone = np.arange(X.shape[0])
             tasks = [(everyone, target, cost) for target in binary_targets(y, classes)]
             progress = self._solve(X, kernel, tasks)
             sides = ((label, "the rest") for label in self.classes_.tolist())
-            self._refuse_inseparable(sides, tasks, X.shape[0])
+            self._refuse_inseparable(sides, tasks, X)
             self._store_classes(X, members, kernel)
         progress.end()
         self._warn_if_unproven(X)
@@ -253,13 +254,17 @@ class SVC(ClassifierMixin, KernelModel):
             return Objective(problem, HINGE, self._intercept(), kernel=kernel, mass=mass)
         if not self.fit_intercept:
             raise ValueError("C=inf needs fit_intercept=True: give a large finite C instead.")
-        if kernel.mercer is False:
-            raise ValueError("C=inf needs a Mercer kernel: only there do distances mean a margin.")
         side_costs(problem.y, problem.cost, "C=inf")
-        return Objective(problem, HINGE, Intercept.FREE, kernel=kernel, hard=True)
+        objective = Objective(problem, HINGE, Intercept.FREE, kernel=kernel, hard=True)
+        if not objective.convex:
+            raise ValueError(
+                "C=inf needs a Mercer kernel: only there do distances mean a margin. Give a finite"
+                " C, or a kernel without negative eigenvalues (see maxmargin.kernels.mercer_check)."
+            )
+        return objective
 
     def _refuse_inseparable(
-        self, sides: Iterable[tuple[Any, Any]], tasks: list[Task], n_samples: int
+        self, sides: Iterable[tuple[Any, Any]], tasks: list[Task], X: Matrix
     ) -> None:
         """Raise where a hard margin was asked for and the hulls of the two sides meet."""
         if not self._hard():
@@ -268,12 +273,13 @@ class SVC(ClassifierMixin, KernelModel):
             given_up = solution.status in (Status.INFEASIBLE, Status.STALLED)
             if not (given_up and solution.certificate.primal == math.inf):
                 continue
-            witness = np.zeros(n_samples)
+            witness = np.zeros(X.shape[0])
             witness[rows] = solution.beta / solution.beta.sum(where=solution.beta > 0.0)
             raise NotSeparableError(
                 pair,
                 math.sqrt(2.0 / solution.certificate.dual),
                 (np.maximum(witness, 0.0), np.maximum(-witness, 0.0)),
+                scale_advice(X),
             )
 
     def _store(self, X: Matrix, members: list[NDArray[np.intp]], kernel: Kernel) -> None:
