@@ -20,6 +20,7 @@ from sklearn.multioutput import MultiOutputClassifier
 
 from made import csr, overlapping, weights_for
 from maxmargin import SVC, LinearSVC, NotSeparableError, Status
+from maxmargin.estimators import kernel as kernel_estimators
 from maxmargin.solvers import SMO
 from sklearn import svm
 
@@ -123,6 +124,31 @@ def test_pairs_keep_both_shapes_of_their_values():
         model = SVC(decision_function_shape=shape, multi_class="ovo").fit(*data)
         assert model.decision_function(data[0]).shape == (80, columns)
         assert model.dual_coef_.shape[0] == 3
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", rbf_kernel])
+@pytest.mark.parametrize("stored", [np.asarray, csr], ids=["dense", "csr"])
+def test_pairs_are_predicted_in_blocks_of_rows(kernel, stored, monkeypatch):
+    points, y = many(5, 105, noise=1.0)
+    rows, sums, sizes = stored(points), SVC._sums, []
+
+    def watched(self, *arguments):
+        values = sums(self, *arguments)
+        sizes.append(values.size)
+        return values
+
+    model = SVC(kernel=kernel).fit(rows, y)
+    by_shape = {shape: model.set_params(decision_function_shape=shape).decision_function(rows)
+                for shape in ("ovr", "ovo")}  # fmt: skip
+    labels = model.predict(rows)
+    monkeypatch.setattr(kernel_estimators, "VALUES_PER_BLOCK", 200)
+    monkeypatch.setattr(SVC, "_sums", watched)
+    for shape, values in by_shape.items():
+        again = model.set_params(decision_function_shape=shape).decision_function(rows)
+        np.testing.assert_allclose(again, values, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(model.predict(rows), labels)
+    assert max(sizes) == 200
+    assert sum(sizes) == 3 * 105 * 5 * 4
 
 
 # ---- labels and weights

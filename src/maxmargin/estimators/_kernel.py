@@ -231,12 +231,18 @@ class KernelBase(CertifiedModel):
             getattr(self, "solver", "smo"), {name: named[name] for name in self._solvers}
         )
 
+    def _rows_to_predict(self, X: Any) -> Matrix:
+        return view_rows(self._check_rows(X, reset=False))[0]
+
     def _values(self, X: Any, coef: Array, parts: NDArray[np.int32] | None = None) -> Array:
         """Σ c_j k(x_j, x) for every row x of X and every row c of coef.
 
         With `parts`, numbers of support vectors that follow each other, a sum over each of them.
         """
-        X, _ = view_rows(self._check_rows(X, reset=False))
+        return self._sums(self._rows_to_predict(X), coef, parts)
+
+    def _sums(self, X: Matrix, coef: Array, parts: NDArray[np.int32] | None = None) -> Array:
+        """Return the same of rows that were checked."""
         if self._fitted_kernel is None:  # X has the kernel values themselves
             return summed(X[:, self.support_], coef, parts)
         samples = self._samples

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from maxmargin.multiclass import (
     side_costs,
     votes,
 )
-from maxmargin.objective import Intercept, Objective
+from maxmargin.objective import VALUES_PER_BLOCK, Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import NotSeparableError
 from maxmargin.solvers.smo_parts import Task
@@ -76,8 +76,8 @@ class SVC(ClassifierMixin, KernelModel):
         Whether f has an intercept; it is not penalised.
     solver : str or Solver, default="smo"
         "smo"; "qp" for up to 5,000 samples, with the extra `maxmargin[qp]`; "pegasos" for a loose
-        `tol`; or a Solver with settings of its own, `SMO(working_set=128)` for example. All solve
-        the same problem.
+        `tol`, 0.1 or so, and best with a `max_iter` or a `max_time`; or a Solver with settings of
+        its own, `SMO(working_set=128)` for example. All solve the same problem.
     shrinking : bool, default=True
         Accepted for scikit-learn's sake: the working set does what shrinking is for.
     probability : bool, default=False
@@ -337,13 +337,20 @@ class SVC(ClassifierMixin, KernelModel):
 
     def _values_by_problem(self, X: Any) -> Array:
         """Return f of every row and every pair of classes, or every class."""
-        check_is_fitted(self)
-        if self.multi_class != "ovo" or len(self.classes_) == 2:
-            return np.asarray(self._values(X, self._coef_by_problem()) + self.intercept_)
-        by_class = self._values(X, self.dual_coef_, self.n_support_)
+        if self._by_pairs:
+            return np.concatenate(list(self._pair_values(X)))
+        return np.asarray(self._values(X, self.dual_coef_) + self.intercept_)
+
+    def _pair_values(self, X: Any) -> Iterator[Array]:
+        """Yield f of every pair of classes for some rows at a time, so that memory is bounded."""
         first, second = class_pairs(len(self.classes_))
-        sums = by_class[:, first, second - 1] + by_class[:, second, first]
-        return np.asarray(sums + self.intercept_)
+        rows = self._rows_to_predict(X)
+        step = max(1, VALUES_PER_BLOCK // (2 * len(first)))
+        for begin in range(0, rows.shape[0], step):
+            some = rows[begin : begin + step]
+            by_class = self._sums(some, self.dual_coef_, self.n_support_)
+            sums = by_class[:, first, second - 1] + by_class[:, second, first]
+            yield np.asarray(sums + self.intercept_)
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x) for two classes, else one column for each class or pair.
@@ -351,23 +358,33 @@ class SVC(ClassifierMixin, KernelModel):
         With `multi_class="ovo"` the column of a class has its votes, plus the sum of its values in
         the pairs squeezed below a third of a vote; else it is the class's own f.
         """
+        check_is_fitted(self)
+        if self._by_pairs and self.decision_function_shape != "ovo":
+            return self._scores(X)
         values = self._values_by_problem(X)
-        if len(self.classes_) == 2:
-            return np.asarray(values[:, 0])
-        if self.multi_class != "ovo" or self.decision_function_shape == "ovo":
-            return values
-        return votes(values, len(self.classes_))
+        return np.asarray(values[:, 0]) if len(self.classes_) == 2 else values
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label with the most votes of the pairs, or the largest value of its class."""
+        check_is_fitted(self)
+        if self._by_pairs:
+            scores = self._scores(X)
+            counts = scores if self.break_ties else np.rint(scores)
+            return np.asarray(self.classes_[counts.argmax(axis=1)])
         values = self._values_by_problem(X)
         if len(self.classes_) == 2:
             return np.asarray(self.classes_[(values[:, 0] >= 0.0).astype(int)])
-        if self.multi_class != "ovo":
-            return np.asarray(self.classes_[values.argmax(axis=1)])
-        scores = votes(values, len(self.classes_))
-        counts = scores if self.break_ties else np.rint(scores)
-        return np.asarray(self.classes_[counts.argmax(axis=1)])
+        return np.asarray(self.classes_[values.argmax(axis=1)])
+
+    @property
+    def _by_pairs(self) -> bool:
+        """Whether pairs of classes decide."""
+        return self.multi_class == "ovo" and len(self.classes_) > 2
+
+    def _scores(self, X: Any) -> Array:
+        """Return the votes for each class, with its values squeezed below a third of one."""
+        n_classes = len(self.classes_)
+        return np.concatenate([votes(values, n_classes) for values in self._pair_values(X)])
 
 
 def _pair_tasks(members: list[NDArray[np.intp]], cost: Array) -> list[Task]:
