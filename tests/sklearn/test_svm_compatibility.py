@@ -1,4 +1,4 @@
-"""Changing the import is enough: SVC and SVR take what scikit-learn's take and answer the same."""
+"""Changing the import is enough: these take what scikit-learn's take, and answer the same."""
 
 import inspect
 import itertools
@@ -10,10 +10,13 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
-from maxmargin import SVC, SVR
+from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn import svm
 
 BOTH = pytest.mark.parametrize(("Ours", "Theirs"), [(SVC, svm.SVC), (SVR, svm.SVR)])
+MODELS = [SVC, SVR, NuSVC, NuSVR, OneClassSVM]
+PEERS = [(Model, getattr(svm, Model.__name__)) for Model in MODELS]
+EVERY = pytest.mark.parametrize(("Ours", "Theirs"), PEERS, ids=lambda Model: Model.__name__)
 
 
 def made(n_classes, n=100):
@@ -58,7 +61,7 @@ def test_the_answers_are_the_same(n_classes, kernel):
         assert ours.fit_status_ == 0
 
 
-@BOTH
+@EVERY
 def test_every_parameter_is_known(Ours, Theirs):
     ours, theirs = (inspect.signature(Model).parameters for Model in (Ours, Theirs))
     assert set(theirs) <= set(ours)
@@ -73,14 +76,22 @@ def test_their_usual_settings_are_taken(Ours, Theirs):
     np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-2)
 
 
-@BOTH
+@EVERY
 def test_what_is_learnt_has_their_types(Ours, Theirs):
     X, y, *_ = made(2)
-    y = y if Ours is SVC else X[:, 0]
+    y = y if Ours in (SVC, NuSVC) else X[:, 0]
     ours, theirs = (Model(kernel="linear").fit(X, y) for Model in (Ours, Theirs))
     for name in ("n_iter_", "fit_status_", "shape_fit_", "n_features_in_", "intercept_", "coef_"):
         assert type(getattr(ours, name)) is type(getattr(theirs, name)), name
         assert np.shape(getattr(ours, name)) == np.shape(getattr(theirs, name)), name
+    for name in ("support_", "n_support_", "dual_coef_", "support_vectors_"):
+        mine, other = getattr(ours, name), getattr(theirs, name)
+        assert type(mine) is type(other), name
+        assert mine.dtype == other.dtype, name
+        assert mine.ndim == other.ndim, name
+    assert ours.n_support_.shape == theirs.n_support_.shape
+    assert ours.dual_coef_.shape[0] == theirs.dual_coef_.shape[0]
+    assert ours.support_vectors_.shape[1] == theirs.support_vectors_.shape[1]
 
 
 def test_a_kernel_matrix_leaves_no_vectors():

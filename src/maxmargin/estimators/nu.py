@@ -353,6 +353,7 @@ class OneClassSVM(OutlierMixin, KernelModel):
         support = np.flatnonzero(solution.w).astype(np.int32)
         self.n_support_ = np.array([len(support)], dtype=np.int32)
         self._finish(X, solution.w[np.newaxis, support], support, kernel)
+        self.n_iter_ = solution.n_iter
         # Samples on the edge belong to the region, whatever float32 makes of their f = 0.
         self.offset_ = solution.loss.target_scale * (1.0 - 1e-6)
         self.intercept_ = np.array([-self.offset_])
