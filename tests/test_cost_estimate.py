@@ -9,7 +9,8 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from made import csr, overlapping, regression
-from maxmargin import SVC, SVR, CostEstimate
+from maxmargin import QP, SVC, SVR, CostEstimate, NuSVC, NuSVR, OneClassSVM
+from maxmargin.estimators._cost import _turns
 
 
 def noise(n, d=2, n_classes=2):
@@ -134,3 +135,55 @@ def test_it_reads_well():
     assert "about 30 seconds and 5 MB" in str(CostEstimate(1000, 30.0, 5_000_000, 100, 1000))
     with pytest.raises(FrozenInstanceError):
         cost.seconds = 1.0
+
+
+@pytest.mark.parametrize(
+    ("model", "data"),
+    [(NuSVC(nu=0.3), noise(2000)), (NuSVR(), regression(2000)), (OneClassSVM(), noise(2000))],
+    ids=["NuSVC", "NuSVR", "OneClassSVM"],
+)
+def test_nu_machines(model, data):
+    cost = estimate(model, data)
+    assert cost.n_samples == 2000
+    assert cost.seconds > 0.0
+    assert 0 < cost.n_support <= 2000
+
+
+def test_one_class_needs_no_labels():
+    assert OneClassSVM().estimate_cost(noise(600)[0], max_time=0.1).n_samples == 600
+
+
+@pytest.mark.parametrize("n_few", [101, 333])
+def test_the_largest_nu_is_feasible_in_every_part(n_few):
+    X, y = noise(3000)[0], np.arange(3000) < n_few
+    model = NuSVC(nu=2 * n_few / 3000)
+    assert estimate(model, (X, y)).n_samples == 3000
+    assert model.nu == 2 * n_few / 3000
+    with pytest.raises(ValueError, match="is infeasible"):
+        estimate(NuSVC(nu=0.9), (X, y))
+
+
+def test_parts_have_the_classes_in_proportion():
+    y = np.random.default_rng(0).permutation(np.repeat([0, 1, 2], [400, 600, 1000]))
+    order = np.argsort(_turns(y), kind="stable")
+    assert sorted(y[order[:6]]) == [0, 0, 1, 1, 2, 2]
+    for size in (250, 500, 1000):
+        np.testing.assert_allclose(np.bincount(y[order[:size]]) / size, [0.2, 0.3, 0.5], atol=0.01)
+
+
+def test_a_kernel_matrix_is_refused_as_by_fit():
+    X, y = overlapping(300)
+    for K, error in ((X, ValueError), (csr(rbf_kernel(X)), TypeError)):
+        with pytest.raises(error, match="kernel='precomputed' needs a"):
+            SVC(kernel="precomputed").estimate_cost(K, y)
+
+
+@pytest.mark.parametrize("solver", ["qp", QP()], ids=["name", "object"])
+def test_a_quadratic_program_has_all_kernel_values(solver):
+    X, y = noise(1200)
+    cost = estimate(SVC(solver=solver), (X, y))
+    assert cost.memory_bytes >= 3 * 8 * 1200**2
+    assert cost.cache_rows == 1200
+    with pytest.raises(ValueError, match="solver='qp' is for at most 5000 samples, and X has 5001"):
+        estimate(SVC(solver=solver), noise(5001))
+    assert estimate(SVC(solver=solver), noise(5400, n_classes=3)).n_samples == 5400

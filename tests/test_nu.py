@@ -224,10 +224,19 @@ def test_nu_is_checked(Model, nu):
 def test_an_infeasible_nu_is_explained():
     X, y = CLASSES
     few = np.arange(len(y)) % 10 == 0
-    with pytest.raises(ValueError, match=r"nu=0.5 is infeasible.* at most 0\.2\."):
+    with pytest.raises(
+        ValueError, match=r"nu=0.5 is infeasible for classes False and True.* at most 0\.2\."
+    ):
         NuSVC(nu=0.5).fit(X, few)
     assert NuSVC(nu=0.5, class_weight="balanced").fit(X, few).margin_errors_ <= 0.5
     assert NuSVC(nu=0.2).fit(X, few).certificate_.status is Status.OPTIMAL
+
+
+def test_the_pair_of_classes_with_the_least_room_for_nu_is_named():
+    X, y = CLASSES[0], np.repeat(["a", "b", "c"], [60, 20, 80])
+    with pytest.raises(ValueError, match=r"for classes 'b' and 'c'.* at most 0\.4\."):
+        NuSVC(nu=0.6).fit(X, y)
+    assert NuSVC(nu=0.4).fit(X, y).fit_status_ == 0
 
 
 @pytest.mark.parametrize("heavy", [0, 1])

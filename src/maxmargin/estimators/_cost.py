@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.certificate import Status
@@ -20,8 +20,9 @@ from maxmargin.kernels import Kernel, Linear
 from maxmargin.multiclass import n_threads
 from maxmargin.solvers.kernel_samples import KernelSamples
 from maxmargin.solvers.memory import free_memory
+from maxmargin.solvers.qp import QP, refuse_many
 from maxmargin.solvers.smo import SMO
-from maxmargin.validation import Matrix, check_positive, scale_advice
+from maxmargin.validation import Array, Matrix, check_positive, scale_advice
 
 #: Samples in the first fit; each further one has twice as many.
 _FIRST = 250
@@ -34,6 +35,10 @@ _LONG, _MANY = 600.0, 200_000
 
 #: Arrays of n doubles in the state of solver and certificate.
 _STATE = 16
+
+#: Bytes for each value of K with QP: half of them, sparse, as they are and in its units, in
+#: Clarabel's copy, in its system and in the factor of that.
+_QP_BYTES = 36
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,6 @@ class _Measured:
     n_support: int
     rows: float  # of the largest problem
     values: float  # of the kernel, in all problems
-    largest: float  # share of the samples that the largest problem has
     together: int  # problems in threads
     finished: bool
     kernel: Kernel | None
@@ -103,7 +107,6 @@ class _Measured:
             n_support=max(1, len(model.support_)),
             rows=max(1.0, *rows),
             values=max(1.0, float(np.dot(sizes, rows))),
-            largest=max(sizes) / X.shape[0],
             together=min(len(sizes), n_threads(model.n_jobs)),
             finished=Status.STOPPED_BY_TIME not in statuses,
             kernel=model._fitted_kernel,
@@ -115,13 +118,17 @@ def estimate_cost(model: Any, X: Matrix, y: NDArray[Any] | None, max_time: float
 
     A fit is what even the smallest takes, kernel values and outer steps. The values are those of
     the rows asked for, and more where rows give way to others; their time is measured by itself.
-    Half the work of an outer step is the working set's, half runs over all samples.
+    Half the work of an outer step is the working set's, half runs over all samples. QP makes all
+    kernel values, and its time grows with the cube of the samples.
     """
     check_positive("max_time", max_time, advice="1.0 second is usual.")
+    n, largest = X.shape[0], _largest(model, X.shape[0], y)
+    whole = isinstance(model._kernel_solver(1, 1), QP)
+    if whole:
+        refuse_many(largest, "'smo'")
     fits = _fits(model, X, y, max_time)
     before, last = fits[-2:] if len(fits) > 1 else fits * 2
-    n = X.shape[0]
-    ratio, largest = n / last.n_samples, round(last.largest * n)
+    ratio = n / last.n_samples
 
     def grown(name: str, low: float, high: float) -> float:
         now, then, power = getattr(last, name), getattr(before, name), low
@@ -131,40 +138,57 @@ def estimate_cost(model: Any, X: Matrix, y: NDArray[Any] | None, max_time: float
 
     rows = min(largest, round(grown("rows", 0.5, 1.0)))
     outer_steps = grown("outer_steps", 0.3, 1.5)
-    capacity = _capacity(model, largest, last.together)
+    capacity = largest if whole else _capacity(model, largest, last.together)
     values = last.values * ratio * max(1.0, rows / last.rows)
     if rows > capacity:  # half of a working set is new in each outer step
         values += outer_steps * (1.0 - capacity / rows) * 0.5 * SMO.working_set * largest
     per_value = _seconds_per_value(last.kernel, X, n_threads(model.n_jobs))
     least = min(fit.seconds for fit in fits)
     stepping = max(0.0, last.seconds - least - per_value * last.values) / last.outer_steps
+    seconds = least + per_value * values + stepping * outer_steps * 0.5 * (1.0 + ratio)
+    memory = _memory(X, largest, min(rows, capacity) * last.together)
     cost = CostEstimate(
         n_samples=n,
-        seconds=least + per_value * values + stepping * outer_steps * 0.5 * (1.0 + ratio),
-        memory_bytes=_memory(X, largest, min(rows, capacity) * last.together),
+        seconds=last.seconds * ratio**3 if whole else seconds,
+        memory_bytes=_QP_BYTES * largest**2 * last.together if whole else memory,
         n_support=min(n, round(grown("n_support", 0.3, 1.0))),
         cache_rows=capacity,
     )
     return replace(cost, advice=tuple(_advice(cost, X, last, rows, largest)))
 
 
+def _largest(model: Any, n_samples: int, y: NDArray[Any] | None) -> int:
+    """Count the samples of the largest problem: with pairs of classes, of the two largest."""
+    if y is None or not is_classifier(model) or model.multi_class != "ovo":
+        return n_samples
+    return int(np.sort(np.unique(y, return_counts=True)[1])[-2:].sum())
+
+
 def _fits(model: Any, X: Matrix, y: NDArray[Any] | None, max_time: float) -> list[_Measured]:
     """Fit 250, 500, 1000 … samples, as long as the next is likely to end in time."""
     n, end, fits = X.shape[0], time.perf_counter() + max_time, []
     order = np.random.default_rng(0).permutation(n)
-    if y is not None and is_classifier(model):  # the first two of every class come first
-        first = np.concatenate([np.flatnonzero(y[order] == label)[:2] for label in np.unique(y)])
-        order = np.concatenate([order[first], np.delete(order, first)])
+    if y is not None and is_classifier(model):
+        order = order[np.argsort(_turns(y[order]), kind="stable")]
     size = _FIRST
     while True:
         rows = np.sort(order[:size])
         part = X[np.ix_(rows, rows)] if model._precomputed else X[rows]
         left = max(0.1 * max_time, end - time.perf_counter())
-        fits.append(_Measured.of(clone(model), part, None if y is None else y[rows], max_time=left))
+        labels, copy = None if y is None else y[rows], model._for_part(y, rows)
+        fits.append(_Measured.of(copy, part, labels, max_time=left))
         enough = time.perf_counter() + 4.0 * fits[-1].seconds > end
         if size >= n or enough or not fits[-1].finished:
             return fits
         size *= 2
+
+
+def _turns(y: NDArray[Any]) -> Array:
+    """Return whose turn it is: the first two of every class, then all classes in proportion."""
+    _, label, counts = np.unique(y, return_inverse=True, return_counts=True)
+    rank = np.empty(len(y))
+    rank[np.argsort(label, kind="stable")] = np.concatenate([np.arange(count) for count in counts])
+    return np.asarray(np.where(rank < 2, 0.0, (rank + 0.5) / counts[label]))
 
 
 def _capacity(model: Any, n: int, together: int) -> int:

@@ -294,7 +294,14 @@ class KernelModel(KernelBase):
         """
         checked = clone(self)._check_rows(X, "no_validation" if y is None else y)
         rows, targets = (checked, None) if y is None else checked
+        if self._precomputed:
+            _positions(rows)  # refuses what is no kernel matrix
         return estimate_cost(self, view_rows(rows)[0], targets, max_time)
+
+    def _for_part(self, y: NDArray[Any] | None, rows: NDArray[np.intp]) -> Any:
+        """Return the model to fit to some of the samples; y is that of all."""
+        del y, rows
+        return clone(self)
 
     @property
     def fit_status_(self) -> int:

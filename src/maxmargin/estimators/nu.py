@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import numbers
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import OutlierMixin
+from sklearn.base import OutlierMixin, clone
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
@@ -122,33 +123,46 @@ class NuSVC(SVC):
 
     def _mass(self, y: Array, cost: Array) -> float:
         sides = side_costs(y, cost, "NuSVC")
-        most = 2.0 * min(sides) / sum(sides)
-        if self.nu > most * (1.0 + _ROUNDING) and self.class_weight is None:
-            raise ValueError(f"{self._infeasible(most)}. {_LOWER_NU}")
-        return min(self.nu, most) * sum(sides)
+        return min(self.nu * sum(sides), 2.0 * min(sides))
 
-    def _infeasible(self, most: float) -> str:
+    def _infeasible(self, excesses: Sequence[float]) -> str:
+        """Say which two classes leave ν the least room; nothing if all leave enough."""
+        worst = int(np.abs(excesses).argmax())
+        if excesses[worst] == 0.0:
+            return ""
+        one, other = list(itertools.combinations(self.classes_.tolist(), 2))[worst]
+        most = self.nu / (1.0 + abs(excesses[worst]))
         return (
-            f"nu={self.nu:g} is infeasible: both classes must supply half of it, and the smaller"
-            f" one has a share of {0.5 * most:.4g}, so that nu can be at most {most:.4g}"
+            f"nu={self.nu:g} is infeasible for classes {one!r} and {other!r}: both must supply half"
+            f" of it, and the smaller one has a share of {0.5 * most:.4g}, so that nu can be at"
+            f" most {most:.4g}"
         )
 
     def _solve(self, X: Matrix, kernel: Kernel, tasks: list[Task], *members: Any) -> Progress:
         """Solve; where class weights ask for too large a ν, go on from the largest, and say so."""
-        progress = super()._solve(X, kernel, tasks, *members)
         excesses = [self._excess(y, cost) for _, y, cost in tasks]
+        infeasible = self._infeasible(excesses)
+        if infeasible and self.class_weight is None:
+            raise ValueError(f"{infeasible}. {_LOWER_NU}")
+        progress = super()._solve(X, kernel, tasks, *members)
         self.solutions_ = tuple(
             replace(solution, notes=solution.notes | {"excess": excess})
             for solution, excess in zip(self.solutions_, excesses, strict=True)
         )
-        worst = max(map(abs, excesses))
-        if worst > 0.0:
+        if infeasible:
             warnings.warn(
-                f"{self._infeasible(self.nu / (1.0 + worst))} with these class weights. The model"
-                f" is that of SVC with C=equivalent_C_, which goes on from there. {_LOWER_NU}",
+                f"{infeasible} with these class weights. The model is that of SVC with"
+                f" C=equivalent_C_, which goes on from there. {_LOWER_NU}",
                 stacklevel=4,
             )
         return progress
+
+    def _for_part(self, y: NDArray[Any] | None, rows: NDArray[np.intp]) -> Any:
+        """Return a copy whose ν is feasible for some of the samples if it is for all."""
+        model = clone(self)
+        if y is None or _check_nu(self.nu) > _largest_nu(y) * (1.0 + _ROUNDING):
+            return model
+        return model.set_params(nu=min(self.nu, _largest_nu(y[rows])))
 
     def _excess(self, y: Array, cost: Array) -> float:
         """Return by how much ν exceeds the largest feasible one, as a share; its sign is y's.
@@ -197,6 +211,12 @@ class NuSVC(SVC):
     def support_fraction_(self) -> Any:
         """Share of the samples that are support vectors; at least ν."""
         return self._each(lambda solution: solution.notes["support_vectors"])
+
+
+def _largest_nu(y: NDArray[Any]) -> float:
+    """Return the largest ν that is feasible for every two classes, unless weights say otherwise."""
+    counts = np.unique(y, return_counts=True)[1]
+    return float(2.0 * counts.min() / (counts.min() + counts.max()))
 
 
 def _excess_of(solution: Solution) -> float:

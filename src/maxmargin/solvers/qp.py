@@ -215,14 +215,18 @@ def _clarabel() -> ModuleType:
 
 
 def _require(objective: Objective) -> None:
-    n = objective.problem.n_samples
     instead = "'newton' or 'dual_cd'" if objective.kernel is None else "'smo'"
     require_regularized(objective, "qp")
     if objective.kernel is not None:
         require_plain(objective, "qp")
-    if n > MAX_SAMPLES:
+    refuse_many(objective.problem.n_samples, instead)
+
+
+def refuse_many(n_samples: int, instead: str) -> None:
+    """Refuse more samples than an n × n system should have, and say which solver takes them."""
+    if n_samples > MAX_SAMPLES:
         raise ValueError(
-            f"solver='qp' is for at most {MAX_SAMPLES} samples, and X has {n}."
+            f"solver='qp' is for at most {MAX_SAMPLES} samples, and X has {n_samples}."
             f" Use solver={instead}."
         )
 
