@@ -12,6 +12,7 @@
 #include "passes.hpp"
 #include "polled.hpp"
 #include "smo.hpp"
+#include "sparse_products.hpp"
 
 using namespace nanobind::literals;
 
@@ -166,6 +167,21 @@ struct BoundSmo {
   std::unique_ptr<Smo> smo;
 };
 
+void products_of_rows(const Rows& A, const Rows& B, OutRows out) {
+  require_length(out, A.n_samples(), "out");
+  require(static_cast<Size>(out.shape(1)) == B.n_samples(), "out has other columns than B rows");
+  require(A.n_features() == B.n_features(), "A and B differ in their features");
+  nb::gil_scoped_release release;
+  std::visit(
+      [&]<class Left, class Right>(const Left& a, const Right& b) {
+        if constexpr (Left::kSparse && Right::kSparse)
+          sparse_products(a, ByColumn(b), out.data());
+        else
+          throw std::invalid_argument("A and B must be sparse");
+      },
+      A.view, B.view);
+}
+
 }  // namespace
 
 void bind_kernel(nb::module_& m) {
@@ -175,6 +191,9 @@ void bind_kernel(nb::module_& m) {
       .value("gaussian", KernelKind::kGaussian)
       .value("sigmoid", KernelKind::kSigmoid)
       .value("cosine", KernelKind::kCosine);
+
+  m.def("sparse_products", &products_of_rows, "A"_a, "B"_a, "out"_a,
+        "out = A B' of CSR rows, in double.");
 
   nb::class_<KernelFormula>(m, "KernelFormula", "A kernel of <x, z>, |x|^2 and |z|^2.")
       .def(

@@ -23,7 +23,7 @@ from sklearn.metrics import pairwise
 from sklearn.utils import assert_all_finite
 
 import maxmargin._core as _core
-from maxmargin.validation import Array, Matrix, check_count, check_positive
+from maxmargin.validation import Array, Matrix, check_count, check_positive, view_rows
 
 #: Rules for γ.
 GAMMA_RULES = ("scale", "auto", "median")
@@ -409,16 +409,28 @@ _DENSE = 2**22
 
 def dots(A: Matrix, B: Matrix) -> Array:
     """Return ⟨a, b⟩ of every pair, in float64."""
-    if sparse.issparse(A) and sparse.issparse(B) and B.shape[0] * B.shape[1] <= _DENSE:
-        B = B.toarray()  # rows of A times a dense matrix take a tenth of the time
+    if sparse.issparse(A) and sparse.issparse(B):
+        if B.shape[0] * B.shape[1] > _DENSE:
+            out = np.empty((A.shape[0], B.shape[0]))
+            _core.sparse_products(_sparse_rows(A), _sparse_rows(B), out)
+            return out
+        B = B.toarray()  # rows of A times a dense matrix are faster where that is small
     return np.asarray(_plain(_double(A) @ _double(B).T))
 
 
 def squares(A: Matrix) -> Array:
     """‖a‖² of every row, in float64."""
     if sparse.issparse(A):
-        return np.asarray(_double(A).power(2).sum(axis=1)).ravel()
+        norms = np.empty(A.shape[0])
+        _sparse_rows(A).squared_norms(0, len(norms), norms)
+        return norms
     return np.asarray(np.einsum("ij,ij->i", A, A, dtype=np.float64))
+
+
+def _sparse_rows(A: Matrix) -> _core.Rows:
+    """Return the core's view of a sparse matrix of any kind."""
+    A = A.tocsr()
+    return view_rows(A if A.dtype in (np.float32, np.float64) else A.astype(np.float64))[1]
 
 
 def squared_distances(A: Matrix, B: Matrix) -> Array:

@@ -23,7 +23,7 @@ from maxmargin import (
         SVC(),
         SVC(kernel="linear"),
         SVC(multi_class="ovr"),
-        SVC(multi_class="crammer_singer", tol=1e-7),
+        SVC(multi_class="crammer_singer", tol=1e-9),
         SVR(),
         NuSVR(),
         OneClassSVM(),
