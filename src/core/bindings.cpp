@@ -59,15 +59,18 @@ void squared_norm_rows(const Rows& self, Size begin, Size end, Out out) {
   std::visit([&](const auto& rows) { squared_norms(rows, begin, end, out.data()); }, self.view);
 }
 
+template <class Weight>
 void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, Bias& bias,
-                  bool free, Out beta, Out w, OutOrder order, Sweep& sweep, Random& random,
-                  Size max_epochs, double relative_target, double seconds) {
+                  bool free, Out beta,
+                  nb::ndarray<Weight, nb::ndim<1>, nb::c_contig, nb::device::cpu> w, OutOrder order,
+                  Sweep& sweep, Random& random, Size max_epochs, double relative_target,
+                  double seconds) {
   const Size n = self.n_samples();
   require(bound.n_samples == n, "terms and rows differ in length");
   require_length(norms, n, "squared_norms");
   require_length(beta, n, "beta");
   require_length(order, n, "order");
-  require_length(w, self.n_features() + 1, "w");
+  require_length(w, self.n_features(), "w");
   require(-1 <= sweep.cursor && sweep.cursor <= sweep.n_active && sweep.n_active <= n,
           "sweep out of bounds");
   require(all_within(order.data(), n, n), "order holds a row that does not exist");
@@ -79,6 +82,13 @@ void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, B
                 sweep, random, max_epochs, relative_target, deadline);
       },
       self.view);
+}
+
+template <class Weight>
+void bind_dual_cd(nb::module_& m) {
+  m.def("dual_cd", &dual_cd_rows<Weight>, "rows"_a, "terms"_a, "squared_norms"_a, "bias"_a,
+        "free"_a, "beta"_a, "w"_a.noconvert(), "order"_a, "sweep"_a, "random"_a, "max_epochs"_a,
+        "relative_target"_a, "seconds"_a);
 }
 
 template <class Out>
@@ -183,11 +193,11 @@ NB_MODULE(_core, m) {
       .def_ro("left", &Sweep::left)
       .def_rw("dual", &Sweep::dual)
       .def_ro("last_dual", &Sweep::last_dual)
+      .def_rw("bias_weight", &Sweep::bias_weight)
       .def_rw("epochs", &Sweep::epochs)
       .def_ro("steps", &Sweep::steps);
-  m.def("dual_cd", &dual_cd_rows, "rows"_a, "terms"_a, "squared_norms"_a, "bias"_a, "free"_a,
-        "beta"_a, "w"_a, "order"_a, "sweep"_a, "random"_a, "max_epochs"_a, "relative_target"_a,
-        "seconds"_a);
+  bind_dual_cd<float>(m);
+  bind_dual_cd<double>(m);
 
   bind_certificate(m);
   bind_kernel(m);

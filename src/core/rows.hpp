@@ -2,7 +2,7 @@
 // time.
 //
 // A view never owns or copies the values. Products are accumulated in double whatever the storage
-// type; several independent sums hide the latency of the additions.
+// type of samples and weights; several independent sums hide the latency of the additions.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,8 @@ struct DenseRows {
 
   MAXMARGIN_INLINE DenseEntries<T> entries(Size i) const { return {row(i), n_features}; }
 
-  MAXMARGIN_INLINE double dot(Size i, const double* w) const {
+  template <class Weight>
+  MAXMARGIN_INLINE double dot(Size i, const Weight* w) const {
     constexpr int kLanes = 16;
     const T* x = row(i);
     double sums[kLanes] = {};
@@ -66,10 +67,13 @@ struct DenseRows {
 
   MAXMARGIN_INLINE double dot_in_turn(Size i, const double* w) const { return dot(i, w); }
 
-  MAXMARGIN_INLINE void add_scaled(Size i, double scale, double* w) const {
+  template <class Weight>
+  MAXMARGIN_INLINE void add_scaled(Size i, double scale, Weight* w) const {
     const T* x = row(i);
 #pragma omp simd
-    for (Size j = 0; j < n_features; ++j) w[j] += scale * static_cast<double>(x[j]);
+    for (Size j = 0; j < n_features; ++j) {
+      w[j] = static_cast<Weight>(w[j] + scale * static_cast<double>(x[j]));
+    }
   }
 
   // Four rows at once: w is read and written once.
@@ -132,21 +136,33 @@ struct CsrRows {
     return {values + offsets[i], columns + offsets[i], offsets[i + 1] - offsets[i]};
   }
 
-  MAXMARGIN_INLINE double dot(Size i, const double* w) const {
+  template <class Weight>
+  MAXMARGIN_INLINE double dot(Size i, const Weight* w) const {
     return sum_of_products<false>(i, w);
   }
 
   // The same where row i + 1 is the next: a weight vector beyond the cache is fetched ahead.
   MAXMARGIN_INLINE double dot_in_turn(Size i, const double* w) const {
-    constexpr Size kCached = 1 << 14;
-    const bool last = offsets[i + 1] + kAhead + 4 > offsets[n_samples];
-    return n_features > kCached && !last ? sum_of_products<true>(i, w) : dot(i, w);
+    return ahead(i) ? sum_of_products<true>(i, w) : dot(i, w);
   }
 
-  MAXMARGIN_INLINE void add_scaled(Size i, double scale, double* w) const {
+  template <class Weight>
+  MAXMARGIN_INLINE void add_scaled(Size i, double scale, Weight* w) const {
     for (Size k = offsets[i]; k < offsets[i + 1]; ++k) {
-      w[columns[k]] += scale * static_cast<double>(values[k]);
+      Weight& at = w[columns[k]];
+      at = static_cast<Weight>(at + scale * static_cast<double>(values[k]));
     }
+  }
+
+  // The same where row i + 1 is likely the next.
+  MAXMARGIN_INLINE void add_in_turn(Size i, double scale, double* w) const {
+    if (!ahead(i)) return add_scaled(i, scale, w);
+    Size k = offsets[i];
+    for (; k + 4 <= offsets[i + 1]; k += 4) {
+      fetch(k, w);
+      for (Size j = k; j < k + 4; ++j) w[columns[j]] += scale * static_cast<double>(values[j]);
+    }
+    for (; k < offsets[i + 1]; ++k) w[columns[k]] += scale * static_cast<double>(values[k]);
   }
 
   MAXMARGIN_INLINE double squared_norm(Size i) const {
@@ -189,15 +205,23 @@ struct CsrRows {
  private:
   static constexpr Size kAhead = 40;  // values, the best of 20 to 64 on text
 
-  template <bool ahead>
-  MAXMARGIN_INLINE double sum_of_products(Size i, const double* w) const {
+  // Whether weights are beyond the cache, and there are values ahead of row i.
+  MAXMARGIN_INLINE bool ahead(Size i) const {
+    constexpr Size kCached = 1 << 14;
+    return n_features > kCached && offsets[i + 1] + kAhead + 4 <= offsets[n_samples];
+  }
+
+  MAXMARGIN_INLINE void fetch(Size k, const double* w) const {
+    for (Size j = k + kAhead; j < k + kAhead + 4; ++j) MAXMARGIN_PREFETCH(w + columns[j]);
+  }
+
+  template <bool in_turn, class Weight>
+  MAXMARGIN_INLINE double sum_of_products(Size i, const Weight* w) const {
     const Size end = offsets[i + 1];
     Size k = offsets[i];
     double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
     for (; k + 4 <= end; k += 4) {
-      if constexpr (ahead) {
-        for (Size j = k + kAhead; j < k + kAhead + 4; ++j) MAXMARGIN_PREFETCH(w + columns[j]);
-      }
+      if constexpr (in_turn) fetch(k, w);
       s0 += static_cast<double>(values[k]) * w[columns[k]];
       s1 += static_cast<double>(values[k + 1]) * w[columns[k + 1]];
       s2 += static_cast<double>(values[k + 2]) * w[columns[k + 2]];
@@ -252,7 +276,7 @@ class RowSum {
 
   MAXMARGIN_INLINE void add(Size i, double scale) {
     if constexpr (Rows::kSparse) {
-      rows_.add_scaled(i, scale, w_);
+      rows_.add_in_turn(i, scale, w_);
     } else {
       row_[waiting_] = i;
       scale_[waiting_] = scale;

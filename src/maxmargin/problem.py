@@ -87,8 +87,8 @@ class Problem:
     @property
     def fits_float32(self) -> bool:
         """Whether products with the rows are far from the ends of the range of float32."""
-        longest = float(self.squared_norms.max(initial=0.0))
-        return 1e-30 < longest < 1e30 and float(self.cost.sum()) < 1e30
+        longest, total = float(self.squared_norms.max(initial=0.0)), float(self.cost.sum())
+        return min(longest, total) > 1e-20 and max(longest, total) < 1e20
 
     @property
     def n_samples(self) -> int:
@@ -118,6 +118,8 @@ class Problem:
 
     def predict(self, w: Array, b: float) -> Array:
         """Return f(x_i) = <w, x_i> + b of every row."""
+        if not w.any():
+            return np.full(self.n_samples, b)
         z = np.empty(self.n_samples)
         for begin, end in self.blocks():
             self.rows.predict(w, b, begin, end, z)

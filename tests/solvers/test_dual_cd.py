@@ -5,10 +5,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from made import DTYPES, INTERCEPTS, LOSSES, REGULARIZED, STORAGES, objective_of, store, weights_for
 from made import solve as solve_by
-from maxmargin import Intercept, Problem, _core
+from maxmargin import Intercept, Problem, Status, _core
 from maxmargin.losses import HINGE
 from maxmargin.solvers import DualCD, Monitor, Start, Stopping
 from reference import dual_cd as twin
@@ -24,15 +25,19 @@ FOREVER = 1e9
 class Core:
     """What the compiled epoch needs, and a call for one more."""
 
-    def __init__(self, objective, seed, X=None):
+    def __init__(self, objective, seed, X=None, weights=np.float64):
         problem = objective.problem
         self.problem = Problem(problem.X if X is None else X, problem.y, problem.cost)
         self.terms = objective.terms
         n, d = problem.n_samples, problem.n_features
-        self.beta, self.w = np.zeros(n), np.zeros(d + 1)
+        self.beta, self.w = np.zeros(n), np.zeros(d, weights)
         self.order = np.arange(n, dtype=np.int32)
         self.bias, self.sweep = _core.Bias(FEATURE, ANCHOR), _core.Sweep(n)
         self.random = _core.Random(seed)
+
+    @property
+    def weights(self):
+        return np.append(self.w, self.sweep.bias_weight)
 
     def run(self, epochs, target=0.0, seconds=FOREVER):
         _core.dual_cd(
@@ -67,11 +72,74 @@ def test_epochs_equal_the_twin(loss, storage, dtype, seed):
         assert core.order.tolist() == state.order
         assert core.sweep.n_active == state.n_active
         np.testing.assert_allclose(core.beta, state.beta, rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(core.w, state.w, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(core.weights, state.w, rtol=1e-9, atol=1e-12)
         close = [core.sweep.violation, core.sweep.last_gap, core.sweep.dual]
         np.testing.assert_allclose(
             close, [state.violation, state.gap, state.dual], rtol=1e-9, atol=1e-12
         )
+
+
+@REGULARIZED_LOSSES
+@pytest.mark.parametrize("storage", STORAGES)
+def test_weights_in_float32_follow_the_twin(loss, storage):
+    objective = make(loss)
+    X = store(objective.problem.X, storage, np.float64)
+    core = Core(objective, 1, X, weights=np.float32)
+    state, random = twin_state(objective), Random(1)
+    for _ in range(2):
+        core.run(1)
+        twin.sweep(objective, FEATURE, ANCHOR, state, random)
+    assert core.w.dtype == np.float32
+    np.testing.assert_allclose(core.weights, state.w, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(core.sweep.bias_weight, FEATURE * core.beta.sum(), rtol=1e-12)
+    np.testing.assert_allclose(core.beta, state.beta, rtol=1e-4, atol=1e-5)
+
+
+def wide_objective(loss, intercept, C=1.0, scale=1.0):
+    """Text-like rows: more columns than weights fit in a cache."""
+    random = np.random.default_rng(0)
+    X = sparse.random(300, 20_000, density=2e-3, format="csr", random_state=0)
+    X.data = scale * (1.0 + X.data)
+    y = np.where(random.random(300) < 0.5, 1.0, -1.0)
+    return objective_of(loss, intercept, X=X, y=y, C=C)
+
+
+@REGULARIZED_LOSSES
+@pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
+@pytest.mark.parametrize("tol", [1e-3, 1e-5, 9e-6, 1e-9])
+def test_wide_rows_are_proven_to_any_tolerance(loss, intercept, tol):
+    solution = solve_by(wide_objective(loss, intercept), "dual_cd", tol=tol)
+    assert solution.certificate.relative_gap <= tol
+    assert solution.w.dtype == np.float64
+
+
+@pytest.mark.parametrize(("C", "scale"), [(1e-40, 1.0), (1e22, 1e-3), (1.0, 1e-12), (1e6, 1e3)])
+def test_wide_rows_of_any_size_are_proven(C, scale):
+    objective = wide_objective(LOSSES["squared_hinge"], Intercept.NONE, C, scale)
+    solution = solve_by(objective, "dual_cd", tol=1e-4)
+    assert solution.certificate.relative_gap <= 1e-4
+    assert solution.w.any()
+
+
+def test_weights_are_summed_anew_after_a_look_that_is_no_proof(monkeypatch):
+    kinds = []
+    sweep = _core.dual_cd
+
+    def spied(*arguments):
+        kinds.append(arguments[6].dtype)
+        sweep(*arguments)
+
+    looks, judge = [], Monitor.judge
+
+    def doubting(self, *arguments):
+        looks.append(judge(self, *arguments))
+        return Status.RUNNING if len(looks) == 1 else looks[-1]
+
+    monkeypatch.setattr(_core, "dual_cd", spied)
+    monkeypatch.setattr(Monitor, "judge", doubting)
+    solution = solve_by(wide_objective(HINGE, Intercept.NONE), "dual_cd", tol=1e-4)
+    assert kinds == [np.float32] * (len(kinds) - 1) + [np.float64]
+    assert solution.certificate.relative_gap <= 1e-4
 
 
 def test_the_twin_sees_rows_set_aside():
@@ -89,7 +157,7 @@ def test_many_epochs_in_one_call_equal_one_at_a_time(loss):
     for _ in range(5):
         apart.run(1)
     np.testing.assert_array_equal(together.beta, apart.beta)
-    np.testing.assert_array_equal(together.w, apart.w)
+    np.testing.assert_array_equal(together.weights, apart.weights)
     assert together.sweep.epochs == apart.sweep.epochs == 5
 
 
@@ -103,7 +171,7 @@ def test_an_epoch_left_at_the_deadline_is_taken_up_again(loss):
         calls += 1
     assert calls > 1
     np.testing.assert_array_equal(whole.beta, parts.beta)
-    np.testing.assert_array_equal(whole.w, parts.w)
+    np.testing.assert_array_equal(whole.weights, parts.weights)
 
 
 @REGULARIZED_LOSSES
@@ -112,7 +180,7 @@ def test_w_stays_the_combination_of_the_rows(loss):
     core = Core(objective, 0)
     core.run(10)
     rows = np.c_[objective.problem.X, np.full(60, FEATURE)]
-    np.testing.assert_allclose(core.w, core.beta @ rows, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(core.weights, core.beta @ rows, rtol=1e-10, atol=1e-12)
 
 
 @REGULARIZED_LOSSES
@@ -157,7 +225,7 @@ def test_the_first_epoch_ends_at_its_best_multiple():
     core.run(1)
     values = [objective.dual(scale * core.beta) for scale in (0.99, 1.0, 1.01)]
     assert max(values) == values[1] == pytest.approx(core.sweep.dual)
-    np.testing.assert_allclose(core.w[:-1], X.T @ core.beta)
+    np.testing.assert_allclose(core.w, X.T @ core.beta)
 
 
 def test_the_epoch_stops_at_its_target():
@@ -193,8 +261,8 @@ def test_a_start_at_the_optimum_needs_no_epoch():
 
 def test_wrong_lengths_are_refused():
     core = Core(make(HINGE), 0)
-    core.w = np.zeros(4)
-    with pytest.raises(ValueError, match="w has length 4, expected 5"):
+    core.w = np.zeros(5)
+    with pytest.raises(ValueError, match="w has length 5, expected 4"):
         core.run(1)
 
 

@@ -61,7 +61,8 @@ def test_epochs_equal_the_twin(loss, storage, dtype, intercept, d):
             state.anchor += bias.feature * state.W[:, -1]
     for j, one in enumerate(begun):
         np.testing.assert_allclose(one.beta, state.beta[:, j], rtol=1e-8, atol=1e-10)
-        np.testing.assert_allclose(one.w, state.W[j], rtol=1e-8, atol=1e-9)
+        weights = np.append(one.w, one.bias_weight)
+        np.testing.assert_allclose(weights, state.W[j], rtol=1e-8, atol=1e-9)
         np.testing.assert_allclose(one.anchor, state.anchor[j], rtol=1e-8, atol=1e-9)
         np.testing.assert_allclose(one.threshold, state.threshold[j], rtol=1e-6)
         np.testing.assert_allclose(one.dual, state.dual[j], rtol=1e-8)
@@ -79,8 +80,9 @@ def test_weights_in_float32_differ_by_rounding(loss, K):
         for tol in (1e-12, 1e-3)
     )
     for one, other in zip(wide, narrow, strict=True):
-        assert (one.w[:-1] != other.w[:-1]).any()
+        assert (one.w != other.w).any()
         np.testing.assert_allclose(one.w, other.w, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(one.bias_weight, other.bias_weight, rtol=1e-4, atol=1e-4)
         np.testing.assert_allclose(one.beta, other.beta, rtol=1e-4, atol=1e-4)
 
 
@@ -99,7 +101,7 @@ def test_the_first_epoch_is_that_of_every_class_alone(loss):
     begun = one_vs_rest.begin_together(objective, numbers, 5, 3, for_epochs(objective, 1))
     for j, one in enumerate(begun):
         alone = objective_of(X, (numbers != j).astype(np.int32), loss)
-        beta, w, order = np.zeros(len(X)), np.zeros(7), np.arange(len(X), dtype=np.int32)
+        beta, w, order = np.zeros(len(X)), np.zeros(6), np.arange(len(X), dtype=np.int32)
         sweep = _core.Sweep(len(X))
         sweep.epochs = 1  # the first would be scaled
         _core.dual_cd(

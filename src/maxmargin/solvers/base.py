@@ -46,7 +46,8 @@ class Begun(NamedTuple):
     """Dual coordinate descent under way: the first `n_active` rows of the order are in play."""
 
     beta: Array
-    w: Array  # with the intercept's weight as the last
+    w: Array
+    bias_weight: float
     anchor: float
     order: NDArray[np.int32]
     n_active: int

@@ -61,7 +61,8 @@ def begin_together(
     return [
         Begun(
             beta[:, j].copy(),
-            np.append(weights[j], w_bias[j]),
+            weights[j],
+            w_bias[j],
             anchor[j],
             *_split(active[:, j]),
             threshold[j],
