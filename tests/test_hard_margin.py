@@ -168,7 +168,7 @@ def test_an_indefinite_matrix_or_function_has_no_margin(multi_class):
     X, y = separable()
 
     def kernel(A, B):
-        return A @ B.T - 2.0 * A[:, :1] * B[:, :1]
+        return A @ B.T - 2.0 * A[:, :1] @ B[:, :1].T
 
     for given, rows in ((kernel, X), ("precomputed", kernel(X, X))):
         with pytest.raises(ValueError, match="C=inf needs a Mercer kernel") as caught:

@@ -1,6 +1,7 @@
 """SVC and SVR: scikit-learn's names, LIBSVM's answers, and a proof."""
 
 import pickle
+import warnings
 
 import joblib
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import scale
 
 from made import STORAGES, store
-from maxmargin import SMO, SVC, SVR, KernelPegasos, Newton, Status
+from maxmargin import SMO, SVC, SVR, KernelPegasos, Newton, NuSVC, NuSVR, OneClassSVM, Status
 from maxmargin.kernels import ChiSquared, Gaussian, Linear
 from sklearn import svm
 
@@ -389,6 +390,25 @@ def test_columns_of_wildly_different_size_end_with_a_warning():
     assert model.certificate_.status is not Status.OPTIMAL
     assert model.certificate_.relative_gap > model.tol
     assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [SVC(), SVC(kernel="poly"), SVR(), NuSVC(nu=0.3), NuSVR(), OneClassSVM(kernel="linear")],
+    ids=repr,
+)
+def test_columns_of_wildly_different_size_end_by_themselves(model):
+    """Proven, or with a warning that says the gap and what scaling would do."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1100, 8)) * 10.0 ** np.linspace(-4.0, 4.0, 8)
+    y = np.where(X[:, 4] + rng.normal(size=1100) > 0.0, 1.0, -1.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        model.fit(X, y)
+    proven = model.certificate_.status is Status.OPTIMAL
+    assert proven == (not caught)
+    assert proven or "StandardScaler" in str(caught[0].message)
+    assert np.isfinite(model.predict(X)).all()
 
 
 def test_one_row_is_enough_for_regression():

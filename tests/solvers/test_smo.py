@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from maxmargin import SMO, Intercept, Objective, Problem, Status, _core, certify
+from maxmargin import SMO, SVC, Intercept, Objective, Problem, Status, _core, certify
 from maxmargin.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, User
 from maxmargin.losses import HINGE, SQUARED_HINGE, regression_loss
-from maxmargin.solvers import Monitor, Start, Stopping
+from maxmargin.solvers import Monitor, Start, Stopping, base
 from maxmargin.solvers import smo as smo_module
 from maxmargin.solvers.kernel_samples import KernelSamples
 from reference.smo import simplified_smo
@@ -276,3 +276,44 @@ def test_residuals_are_right_however_many_rows_are_kept(capacity):
         expected = y - kernel(X, X) @ smo.beta
         np.testing.assert_allclose(smo.residual, expected, atol=1e-4)
     assert smo.rows_computed >= 100
+
+
+def made_to_talk(monkeypatch, report, n=3000):
+    """Solve a problem with something to say at every look at the clock."""
+    monkeypatch.setattr(base, "SECONDS_PER_WORD", 0.0)
+    X, y = samples(n)
+    objective = make(Gaussian(1.0), X=X, y=y, C=10.0)
+    monitor = Monitor(objective, Stopping(1e-4), report=report)
+    return SMO().solve(objective, monitor, Start(0))
+
+
+@pytest.mark.parametrize("n", [3000, 9000])  # 9,000: with parts of the samples first
+def test_who_waits_is_told_of_work_between_looks(monkeypatch, n):
+    told = []
+
+    def report(record, w, b):
+        told.append((record, w is None))
+        return False
+
+    solution = made_to_talk(monkeypatch, report, n)
+    between = [record for record, unproven in told if unproven]
+    assert between
+    assert all(record.gap == record.primal == np.inf for record in between)
+    assert all(record.dual <= solution.certificate.primal for record in between)
+    assert [record for record, unproven in told if not unproven] == solution.history
+    silent = made_to_talk(monkeypatch, None, n)
+    np.testing.assert_array_equal(solution.beta, silent.beta)
+
+
+def test_who_waits_can_stop_the_work(monkeypatch):
+    solution = made_to_talk(monkeypatch, lambda record, w, b: True)  # noqa: ARG005
+    assert solution.status is Status.INTERRUPTED
+    assert solution.certificate.gap >= 0.0
+
+
+def test_verbose_speaks_between_looks(monkeypatch, capfd):
+    monkeypatch.setattr(base, "SECONDS_PER_WORD", 0.0)
+    model = SVC(verbose=1).fit(*samples(3000))
+    lines = capfd.readouterr().err.splitlines()
+    assert sum("gap" in line for line in lines) == len(model.history_)
+    assert any("dual" in line and "gap" not in line for line in lines)

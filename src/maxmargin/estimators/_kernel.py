@@ -138,7 +138,7 @@ class KernelBase(CertifiedModel):
         solver = self._kernel_solver(len(tasks), jobs)
         starts = self._starts([cost for _, _, cost in tasks], self._seeds(len(tasks)))
         with interruptible() as interrupt:
-            progress = Progress(self, X, len(tasks), interrupt, linear=False)
+            progress = Progress(self, X, None, len(tasks), interrupt, linear=False)
             progress.begin()
             whole = isinstance(solver, SMO) and _are_small(X, kernel, tasks, solver.small)
             if whole:
@@ -193,7 +193,7 @@ class KernelBase(CertifiedModel):
         (start,) = self._starts([by_class], self._seeds(1))
         solver = ClassSMO(cache_size=self.cache_size, n_threads=n_threads(self.n_jobs))
         with interruptible() as interrupt:
-            progress = Progress(self, X, 1, interrupt, linear=False)
+            progress = Progress(self, X, None, 1, interrupt, linear=False)
             progress.begin()
             with progress.reporting(0) as report:
                 monitor = ExpansionMonitor(objective, stopping, interrupt, report, begin)

@@ -23,9 +23,17 @@ class Progress:
     """
 
     def __init__(
-        self, estimator: Any, X: Any, n_classes: int, interrupt: Interrupt, *, linear: bool = True
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        n_classes: int,
+        interrupt: Interrupt,
+        *,
+        linear: bool = True,
     ) -> None:
-        self._estimator, self._X, self._interrupt = estimator, X, interrupt
+        self._estimator, self._interrupt = estimator, interrupt
+        self._data = {"X": X, "y": y}
         self._linear = linear
         self._watched = bool(getattr(estimator, "_skl_callbacks", ()))
         self._lock = threading.Lock()
@@ -44,12 +52,12 @@ class Progress:
 
     def begin(self) -> None:
         """Announce the fit."""
-        self._context.call_on_fit_task_begin(estimator=self._estimator, X=self._X)
+        self._context.call_on_fit_task_begin(estimator=self._estimator, **self._data)
 
     def end(self) -> None:
         """Announce that the estimator is fitted."""
         self._context.call_on_fit_task_end(
-            estimator=self._estimator, X=self._X, reconstruction_attributes={}
+            estimator=self._estimator, **self._data, reconstruction_attributes={}
         )
 
     @contextmanager
@@ -68,19 +76,22 @@ class Progress:
                 context = self._context.subcontext("class", task, max_subtasks=None)
                 context.call_on_fit_task_begin(estimator=self._estimator)
 
-        def report(record: Record, w: Array, b: Any) -> bool:
+        def report(record: Record, w: Array | None, b: Any) -> bool:
             if verbose:
+                found = f"dual {record.dual:.8g}"
+                if w is not None:
+                    found = f"primal {record.primal:.8g}  {found}  gap {record.gap:.3g}"
                 sys.stderr.write(
-                    f"{label}{record.time:8.2f} s  iteration {record.epoch:5d}"
-                    f"  primal {record.primal:.8g}  dual {record.dual:.8g}  gap {record.gap:.3g}\n"
+                    f"{label}{record.time:8.2f} s  iteration {record.epoch:5d}  {found}\n"
                 )
             if not self._watched:
                 return False
             with self._lock:
-                if self._linear and w.ndim == 2:  # all classes from one problem
-                    self._coef, self._intercept = w, b
-                elif self._linear:
-                    self._coef[task], self._intercept[task] = w, b
+                if self._linear and w is not None:
+                    if w.ndim == 2:  # all classes from one problem
+                        self._coef, self._intercept = w, b
+                    else:
+                        self._coef[task], self._intercept[task] = w, b
                 look = context.subcontext(task_name="look")
                 look.call_on_fit_task_begin(estimator=self._estimator)
                 return self._end(look)
@@ -96,6 +107,7 @@ class Progress:
         return bool(
             context.call_on_fit_task_end(
                 estimator=self._estimator,
+                **self._data,
                 reconstruction_attributes=now if self._linear else None,
             )
         )

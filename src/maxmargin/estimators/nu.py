@@ -181,7 +181,7 @@ class NuSVC(SVC):
         rho = solution.loss.target_scale
         if solution.certificate.primal < 0.0:  # −½‖w‖² at the optimum, so that ρ > 0
             return rho * (1.0 + abs(_excess_of(solution)))
-        if solution.status in (Status.OPTIMAL, Status.STALLED):
+        if solution.status is Status.OPTIMAL:
             raise ValueError(
                 f"nu={self.nu:g} leaves no margin: w = 0 is the optimum, because the means of the"
                 " classes that it allows coincide. Raise nu, or choose another kernel."

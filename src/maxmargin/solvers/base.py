@@ -32,6 +32,9 @@ from maxmargin.validation import Array
 #: Longest time between two looks at the clock and at Ctrl-C.
 SECONDS_PER_CALL = 0.1
 
+#: Between two words about work that no look has interrupted.
+SECONDS_PER_WORD = 1.0
+
 
 @dataclass(frozen=True)
 class Stopping:
@@ -60,6 +63,7 @@ class Begun(NamedTuple):
 class Start:
     """Where to start: a dual point and its intercept, and the seed of every random choice.
 
+    `w` is the primal point beside it, where the two are not the same: for the stochastic solvers.
     `samples` are those of the problem with kernel rows that other problems share.
     `begun` is for dual coordinate descent: epochs that were made already.
     """
@@ -67,6 +71,7 @@ class Start:
     seed: int = 0
     beta: Array | None = None
     b: Any = 0.0
+    w: Array | None = None
     samples: KernelSamples | None = None
     begun: Begun | None = None
 
@@ -78,8 +83,9 @@ class Expansion(NamedTuple):
     values: Array
 
 
-#: Told of each look with the best weights so far; answers True to stop.
-Report = Callable[[Record, Array, Any], bool]
+#: Told of each look with the best weights so far, and of work between two looks without; answers
+#: True to stop.
+Report = Callable[[Record, Array | None, Any], bool]
 
 
 class Solver(Protocol):
@@ -130,6 +136,9 @@ class Monitor:
         self._values: tuple[Array | None, Array | None] = (None, None)  # of both, with a kernel
         self._best: Certificate | None = None  # of that pair, where it is known
         self._loss, self._notes = objective.loss, dict[str, float]()
+        self._working: Callable[[], tuple[int, float]] | None = None
+        self._last_word = self._begin
+        self.latest: Certificate  # of a kernel machine, at the last look
         self.doubt = 0.0  # the part of the last gap that is due to the errors of float32
         self._n_iter = 0
 
@@ -146,6 +155,8 @@ class Monitor:
     @property
     def seconds_left(self) -> float:
         """Before the next look: never negative, never longer than Ctrl-C may wait."""
+        if self._interrupt.requested:
+            return 0.0
         limit = self.stopping.max_time
         left = SECONDS_PER_CALL if limit is None else limit - self.seconds
         return max(0.0, min(SECONDS_PER_CALL, left))
@@ -172,7 +183,22 @@ class Monitor:
 
     def stopped(self) -> bool:
         """Whether Ctrl-C or the clock says to stop: asked by work too long to finish first."""
+        self._say_so_far()
         return self.halted(0) in (Status.INTERRUPTED, Status.STOPPED_BY_TIME)
+
+    def follow(self, working: Callable[[], tuple[int, float]]) -> None:
+        """Ask for the iteration and the dual value now and then, to tell who waits."""
+        self._working = working
+
+    def _say_so_far(self) -> None:
+        """Tell of work between two looks: a dual value, and nothing proven."""
+        now = time.perf_counter()
+        if not (self._report and self._working) or now < self._last_word + SECONDS_PER_WORD:
+            return
+        self._last_word = now
+        n_iter, dual = self._working()
+        record = Record(self.seconds, n_iter, math.inf, dual, math.inf)
+        self._interrupt.requested |= self._report(record, None, None)
 
     def due(self, n_iter: int) -> bool:
         """Whether it is time for a look at the progress, even if there is little hope."""
@@ -218,6 +244,10 @@ class Monitor:
         return _Expansion(certificate, beta, b, alpha, objective.loss, {})
 
     def _keep_expansion(self, point: _Expansion) -> None:
+        """Remember the pair of the least gap."""
+        self.latest = point.certificate
+        if self._best and point.certificate.gap > self._best.gap:
+            return
         self._primal = (point.certificate.primal, point.w, point.b)
         self._dual = (point.certificate.dual, point.beta)
         self._best, self._loss, self._notes = point.certificate, point.loss, point.notes
@@ -281,6 +311,7 @@ class Monitor:
         gap = self._best.gap if self._best else primal - dual
         record = Record(self.seconds, n_iter, primal, dual, gap)
         self.history.append(record)
+        self._last_word = time.perf_counter()
         stop = self._report is not None and self._report(record, *self._primal[1:])
         if self._best and self._best.relative_gap <= self.tol:
             return Status.OPTIMAL

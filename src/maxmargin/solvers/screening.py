@@ -152,11 +152,13 @@ class Screening:
         smo, form, before = self.engine(active), self.form, self.beta.copy()
         residual, value = form.state(before, self.z)
         smo.go_on(before[active], residual[active], value)
+        done = self.before + self.n_iter
+        self.monitor.follow(lambda: (done + smo.outer_steps, smo.dual))
         whole = len(part) == len(before)
         smo.run(
             _AMPLE * self.monitor.tol if whole else _ROUGHLY,
             form.negligible,
-            self.monitor.iterations_left(self.before + self.n_iter, 1000),
+            self.monitor.iterations_left(done, 1000),
             self.monitor.stopped,
         )
         self.n_iter += smo.outer_steps

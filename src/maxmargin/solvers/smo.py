@@ -23,13 +23,18 @@ from maxmargin.solvers.smo_whole import solve_whole
 from maxmargin.validation import Array, check_count, check_positive
 
 #: Between looks at a gap that is not promising. Hard margins are looked at often: a look brings a
-#: step in all free variables at once.
-_STEPS_PER_LOOK, _STEPS_IF_HARD = 1000, 10
+#: step in all free variables at once; and ν-problems, whose optimum may be so near 0 that it shows
+#: in float64 only.
+_STEPS_PER_LOOK, _STEPS_IF_HARD, _STEPS_IF_NU = 1000, 10, 200
 
 #: Restarts from residuals in float64 in a row that do not lower the gap by a tenth. Each is a step
 #: of iterative refinement: what float32 gets wrong is relative to the change that it makes, and at
 #: a large C the gap jumps about before it falls.
 _PATIENCE = 30
+
+#: Looks in a row after many steps at points no better than an earlier one: float32 has no more to
+#: give.
+_IN_VAIN = 4
 
 #: Share of the tolerance that doubt about float32 sums may take up before more of them are made in
 #: float64.
@@ -118,14 +123,16 @@ class SMO:
         if z is not None:
             smo.go_on(begin, *form.state(begin, z))
         steps, tol = 0, monitor.tol  # a start is looked at before the first step
-        most = _STEPS_IF_HARD if objective.hard else _STEPS_PER_LOOK
+        most = _steps_per_look(objective)
         whole = start.beta is None and not (part.n_iter and begin.any())
         if whole:
             steps = monitor.iterations_left(part.n_iter, most)
         shrinking = whole and monitor.tol < NEAR and part.applies() and _short_of_rows(samples, n)
-        least, failures, doubts = math.inf, 0, 0
+        doubts, hope = 0, _Hope()
         while True:
             before = smo.outer_steps
+            if not objective.hard:
+                monitor.follow(lambda: (part.n_iter + smo.outer_steps, smo.dual))
             smo.run(NEAR if shrinking else tol, form.negligible, steps, monitor.stopped)
             satisfied = smo.outer_steps < before + steps  # its own estimate, in float32, was
             variables = smo.beta
@@ -143,12 +150,9 @@ class SMO:
             if satisfied:
                 tol *= 0.5
                 doubts += monitor.doubt > _DOUBTFUL * monitor.tol * abs(monitor.dual)
-                gap = monitor.history[-1].gap
-                failures = 0 if gap < 0.9 * least else failures + 1
-                least = min(least, gap)
-                if failures >= (_PATIENCE if exact else 3):
-                    status = Status.STALLED
-                    break
+            if hope.lost(monitor, satisfied=satisfied, exact=exact):
+                status = Status.STALLED
+                break
             if exact:
                 variables = moved(objective, form, variables, z)
                 z = z + objective.kernel_values(form.fold(variables) - beta)
@@ -201,6 +205,32 @@ class SMO:
         assert objective.kernel is not None
         known = objective.kernel.mercer is not None
         return known and objective.problem.n_samples <= self.small
+
+
+class _Hope:
+    """Counts the looks in a row that brought nothing."""
+
+    def __init__(self) -> None:
+        self.least, self.failures = math.inf, 0
+        self.highest, self.in_vain = -math.inf, 0
+
+    def lost(self, monitor: Monitor, *, satisfied: bool, exact: bool) -> bool:
+        """Whether there are too many of points that seemed good enough, or after all the steps."""
+        if satisfied:
+            gap = monitor.history[-1].gap
+            self.failures = 0 if gap < 0.9 * self.least else self.failures + 1
+            self.least = min(self.least, gap)
+            return self.failures >= (_PATIENCE if exact else 3)
+        dual = monitor.latest.dual
+        self.in_vain = 0 if dual > self.highest else self.in_vain + 1
+        self.highest = max(self.highest, dual)
+        return self.in_vain >= _IN_VAIN
+
+
+def _steps_per_look(objective: Objective) -> int:
+    if objective.hard:
+        return _STEPS_IF_HARD
+    return _STEPS_PER_LOOK if objective.mass is None else _STEPS_IF_NU
 
 
 def whole(objective: Objective | JointExpansion) -> Array:
