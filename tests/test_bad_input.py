@@ -302,8 +302,14 @@ def awkward_forms():
     frozen = csr(X)
     for part in (frozen.data, frozen.indices, frozen.indptr):
         part.flags.writeable = False
+    gaps = csr(X)
+    gaps.data, gaps.indices, gaps.indptr = (
+        np.repeat(part, 2)[::2] for part in (gaps.data, gaps.indices, gaps.indptr)
+    )
+    shifted = np.frombuffer(b"." + X.tobytes(), offset=1).reshape(X.shape)
     return {
         "strided": wide[::2, ::2],
+        "not aligned": shifted,
         "reversed": X[::-1][::-1],
         "F-order": np.asfortranarray(X),
         "read-only": read_only,
@@ -318,6 +324,7 @@ def awkward_forms():
         "CSR mixed indices": mixed,
         "CSR mixed offsets": other_mixed,
         "CSR read-only": frozen,
+        "CSR with gaps": gaps,
         "CSR array": sparse.csr_array(X),
         "CSC": sparse.csc_matrix(X),
         "COO": sparse.coo_matrix(X),
@@ -538,6 +545,31 @@ def test_extreme_costs_are_solved_or_refused(solver, loss, C):
         proven_or_warned(model, X, Y)
     except (ValueError, FloatingPointError) as error:
         assert "C" in str(error)  # noqa: PT017
+
+
+@EXACT
+@SVC_LOSSES
+@pytest.mark.parametrize("tiny", [1e-305, 1e-310, 5e-324])
+def test_weights_beyond_double_precision_count_as_zero(solver, loss, tiny):
+    weight = np.where(np.arange(len(Y)) % 3 == 0, tiny, 1.0)
+    setting = {"solver": solver, "loss": loss, "tol": 1e-6, "random_state": 0, "max_iter": 20_000}
+    model = LinearSVC(**setting).fit(X, Y, sample_weight=weight)
+    same = LinearSVC(**setting).fit(X, Y, sample_weight=np.where(weight < 1.0, 0.0, 1.0))
+    np.testing.assert_array_equal(model.coef_, same.coef_)
+
+
+@MODELS
+def test_costs_beyond_double_precision_are_refused(Model, X, y):
+    with pytest.raises(ValueError, match=r"C=1e-300 times a weight of 0.01 .* Raise C"):
+        Model(C=1e-300).fit(X, y, sample_weight=np.full(len(y), 0.01))
+    with pytest.raises(ValueError, match="too small"):
+        Model(C=1e-310).fit(X, y)
+
+
+def test_weights_that_cancel_are_refused():
+    model = LinearSVC(class_weight={Y.min(): 0.0, Y.max(): 1.0})
+    with pytest.raises(ValueError, match="sample_weight times class_weight is zero"):
+        model.fit(X, Y, sample_weight=(Y.min() == Y).astype(float))
 
 
 @EXACT

@@ -221,11 +221,12 @@ def test_margin_is_the_distance_to_the_corridor():
 
 
 @pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=["hinge", "squared_hinge"])
-def test_slack_sum_is_unweighted(loss):
+def test_slack_sum_is_that_of_the_samples_with_a_weight(loss):
     X, y = data_for(loss, N, D)
-    objective = objective_of(loss, X=X, y=y, weights=weights_for(N))
+    weight = weights_for(N)
+    objective = objective_of(loss, X=X, y=y, weights=weight)
     w = np.array([0.5, -0.25, 1.0])
-    slack = np.maximum(0, 1 - y * (X @ w + 0.5)).sum()
+    slack = np.maximum(0, 1 - y * (X @ w + 0.5)).sum(where=weight > 0.0)
     assert certify(objective, w, 0.5, np.zeros(N)).slack_sum == pytest.approx(slack)
 
 
@@ -266,6 +267,25 @@ def certificate_with(**values):
     support = {"n_support_free": 1, "n_support_bounded": 2, "status": Status.OPTIMAL}
     others = {"kkt_violation": 0.1, "margin": 0.5, "slack_sum": 3.0}
     return Certificate(**(numbers | support | others | values))
+
+
+@pytest.mark.parametrize(
+    ("gap", "said"), [(8.44e-4, "0.085"), (0.1001, "11"), (9.99e-4, "0.1"), (1e-5, "0.001")]
+)
+def test_the_sentence_claims_no_more_than_is_proven(gap, said):
+    certificate = certificate_with(primal=1.0 + gap, dual=1.0, gap=gap, relative_gap=gap)
+    assert certificate.sentence() == f"objective proven within {said} % of the optimum"
+
+
+def test_what_rounding_leaves_of_the_balance_weakens_a_linear_bound():
+    objective = objective_of(LOSSES["hinge"], Intercept.FREE)
+    solution = solve(objective)
+    beta = solution.beta.copy()
+    beta[np.argmax(np.abs(beta))] *= 1.0 - 1e-10
+    certificate = certify_pair(objective, solution.w, 1e6, beta)
+    slip = abs(1e6 * beta.sum())
+    assert slip > 0.0
+    assert certificate.gap >= slip
 
 
 def test_print_ends_in_the_sentence():

@@ -2,12 +2,13 @@
 
 import pickle
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.callback import ProgressBar
+from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Ridge
@@ -18,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from made import csr, overlapping, regression, separable, weights_for
 from maxmargin import LinearSVC, LinearSVR, Problem, Status
 from maxmargin.estimators import _base
-from maxmargin.solvers import DualCD, Newton
+from maxmargin.solvers import SGD, DualCD, Newton
 
 X, Y = overlapping(80, 5)
 XR, YR = regression(80, 5)
@@ -295,6 +296,13 @@ def test_auto_goes_by_features_and_stored_values():
 
 @BOTH
 @EXACT
+def test_random_state_of_numpy_is_like_pythons(Model, data, solver):
+    first, second = (Model(solver=solver, random_state=s).fit(*data) for s in (3, np.int64(3)))
+    same_bits(first, second)
+
+
+@BOTH
+@EXACT
 def test_random_state_fixes_every_bit(Model, data, solver):
     first, second = (Model(solver=solver, random_state=3).fit(*data) for _ in range(2))
     same_bits(first, second)
@@ -337,6 +345,43 @@ def test_a_warm_start_follows_a_change_of_c(Model, data, solver, C):
     cold = Model(solver=solver, C=C, **limit).fit(*data)
     assert model.certificate_.status is Status.OPTIMAL
     assert model.certificate_.primal == pytest.approx(cold.certificate_.primal, rel=2e-4)
+
+
+@pytest.mark.parametrize("loss", ["perceptron", "hinge"])
+def test_a_warm_start_of_sgd_goes_on_from_its_weights(loss):
+    model = LinearSVC(solver="sgd", loss=loss, warm_start=True, max_iter=4, tol=1e-9)
+    with pytest.warns(ConvergenceWarning):
+        first = model.fit(X, Y).coef_
+    starts = []
+    solver = SGD()
+
+    def spied(objective, monitor, start):
+        starts.append(start)
+        return solver.solve(objective, monitor, start)
+
+    model.set_params(solver=SimpleNamespace(name="sgd", solve=spied))
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, Y)
+    np.testing.assert_array_equal(starts[0].w, first[0])
+
+
+def test_classes_not_begun_at_an_interruption_take_no_time(monkeypatch):
+    """The first class is stopped by a callback; the others are answered without a look at X."""
+    calls = []
+    solve = Newton.solve
+
+    def counted(self, objective, monitor, start):
+        calls.append(objective)
+        return solve(self, objective, monitor, start)
+
+    monkeypatch.setattr(Newton, "solve", counted)
+    model = LinearSVC(solver="newton", tol=1e-12).set_callbacks(Watcher(stop_after=1))
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model.fit(*IRIS)
+    assert len(calls) == 1
+    assert model.coef_.shape == (3, 4)
+    assert not model.coef_[1:].any()
+    assert all(part.certificate.status is Status.INTERRUPTED for part in model.solutions_[1:])
 
 
 def test_a_warm_start_goes_on_where_it_was_stopped():
@@ -459,6 +504,16 @@ def test_a_callback_gets_models_that_predict(Model, data):
     Model(solver="dual_cd").set_callbacks(watcher).fit(*data)
     for model in watcher.models:
         assert model.predict(data[0]).shape == (80,)
+
+
+@BOTH
+def test_scikit_learns_scores_are_those_of_each_look(Model, data):
+    name = "accuracy" if Model is LinearSVC else "r2"
+    monitor = ScoringMonitor(scoring=name)
+    model = Model(solver="dual_cd").set_callbacks(monitor).fit(*data)
+    (*looks, fit) = [row[name] for row in monitor.get_logs().data]
+    assert len(looks) == len(model.history_)
+    assert looks[-1] == fit == model.score(*data)
 
 
 def test_a_callback_can_stop_the_fit():

@@ -90,7 +90,7 @@ struct Formulas {
       losses += loss;
       conjugates += conjugate;
       brackets += bracket > 0.0 ? bracket : 0.0;
-      slacks += slack;
+      slacks += cost[k] > 0.0 ? slack : 0.0;
       sum += beta[k];
       size += std::fabs(beta[k]);
 

@@ -98,8 +98,8 @@ class Certificate:
         if not math.isfinite(self.relative_gap):
             return f"nothing proven yet but an objective within {self.gap:.3g} of the optimum"
         if self.relative_gap * max(self.dual, -self.primal) < 0.999 * self.gap:
-            return f"objective proven within {self.gap:.2g} of the optimum, which is nearly 0"
-        return f"objective proven within {100 * self.relative_gap:.2g} % of the optimum"
+            return f"objective proven within {_at_most(self.gap)} of the optimum, which is nearly 0"
+        return f"objective proven within {_at_most(100 * self.relative_gap)} % of the optimum"
 
     def __str__(self) -> str:
         support = self.n_support_free + self.n_support_bounded
@@ -139,6 +139,12 @@ def total(certificates: Sequence[Certificate]) -> Certificate:
         convex=all(c.convex for c in certificates),
         status=unsolved[0] if unsolved else Status.OPTIMAL,
     )
+
+
+def _at_most(value: float) -> str:
+    """Return two digits of it, rounded up: what is printed is proven as well."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return f"{unit * math.ceil((1.0 - 1e-9) * value / unit):.2g}"
 
 
 def relative(gap: float, dual: float, negligible: float = 0.0) -> float:
@@ -309,7 +315,7 @@ def certify_pair(
 ) -> Certificate:
     """Judge (w, b) by a feasible β; z = Xw if it is known."""
     problem = objective.problem
-    if z is None and problem.wide:
+    if z is None and (problem.wide or not w.any()):
         z = problem.predict(w, 0.0)
     dual_w = np.zeros(problem.n_features)
     parts = [
@@ -342,10 +348,11 @@ def _summed(
     parts: list[_core.Tally],
 ) -> Certificate:
     """Return the certificate from what the blocks of rows add to it; w_β = Σ β_i x_i is used up."""
-    dual_b = objective.intercept_of(beta)
-    dual = sum(part.conjugates for part in parts) - objective.regularizer(dual_w, dual_b)
+    dual_b, free = objective.intercept_of(beta), objective.intercept is Intercept.FREE
+    slip = _slip(free, b, sum(part.sum for part in parts), sum(part.size for part in parts))
+    dual = sum(part.conjugates for part in parts) - objective.regularizer(dual_w, dual_b) - slip
     apart = np.subtract(dual_w, w, out=dual_w)
-    gap = sum(part.brackets for part in parts) + objective.regularizer(apart, b - dual_b)
+    gap = sum(part.brackets for part in parts) + objective.regularizer(apart, b - dual_b) + slip
     norm = math.sqrt(float(np.einsum("i,i->", w, w)))
     return Certificate(
         primal=objective.regularizer(w, b) + sum(part.losses for part in parts),

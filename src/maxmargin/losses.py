@@ -7,7 +7,8 @@ With z = f(x) and cost C_i, every loss is
 which is at once its primal value and, read from the right, its dual. The classification losses let
 β have only the sign of y; the absolute ones bound |β| by C_i, the squared ones have the curvature
 1/(2 C_i) instead. `core/losses.hpp` holds the same numbers; the formulas here are the textbook
-ones, written independently, because the certificate uses them to check the core.
+ones, written independently. So are those of the certificate, in `core/certificate.hpp`, which the
+tests compare with these.
 """
 
 from __future__ import annotations

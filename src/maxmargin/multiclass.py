@@ -71,6 +71,11 @@ def binary_targets(y: NDArray[Any], classes: NDArray[Any]) -> list[Array]:
 def check_several_classes(y: NDArray[Any], cost: Array) -> None:
     """Refuse labels that leave nothing to tell apart."""
     weighted = y if cost.all() else y[cost > 0.0]
+    if len(weighted) == 0:
+        raise ValueError(
+            "sample_weight times class_weight is zero for every sample, so there is nothing to fit."
+            " Give some samples of two classes a positive weight in both."
+        )
     if (weighted == weighted[0]).all():
         raise ValueError(
             f"y has one class, {weighted.tolist()[0]!r}, among the samples of positive weight; a"

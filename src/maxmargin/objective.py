@@ -313,7 +313,8 @@ class Objective:
         inside = heavier & (beta != self.box.lower) & (beta != self.box.upper)
         enough = abs(float(beta.sum(where=inside))) >= abs(excess)
         entries = inside if enough else heavier
-        remaining = max(0.0, 1.0 - excess / float(beta.sum(where=entries)))
+        others = float(beta.sum(where=~entries))  # from excess, what is left would be rounding
+        remaining = max(0.0, -others / float(beta.sum(where=entries)))
         return np.multiply(beta, remaining, out=beta, where=entries)
 
 

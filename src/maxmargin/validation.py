@@ -20,6 +20,12 @@ Matrix: TypeAlias = Any
 
 MAX_ROWS = 2**31 - 1
 
+#: Costs below it are as good as 0, and their inverses beyond double precision.
+_TINY = 1e-300
+
+#: Values of X that are looked at to say how its columns differ.
+_ADVICE_VALUES = 2**20
+
 #: Share of non-zeros below which CSR rows are faster than dense ones.
 SPARSE = 0.25
 
@@ -53,15 +59,20 @@ def view_rows(X: Matrix) -> tuple[Matrix, _core.Rows]:
     """X as the core reads it, in place if it can be, else a copy; and the view of it.
 
     A CSR matrix with unsorted or repeated columns is copied and put in order; one whose two index
-    arrays differ in type, as some writers leave it, gets both in the wider one.
+    arrays differ in type, as some writers leave it, gets both in the wider one; parts that are
+    views with gaps are copied.
     """
     if X.shape[0] > MAX_ROWS:
         raise ValueError(f"X has {X.shape[0]} rows; at most {MAX_ROWS} are supported.")
     if not sparse.issparse(X):
+        X = np.require(X, requirements=("C", "A"))
         return X, _core.Rows(X)
     index = np.promote_types(np.promote_types(X.indices.dtype, X.indptr.dtype), np.int32)
-    if X.indices.dtype != index or X.indptr.dtype != index:
-        parts = X.data, X.indices.astype(index), X.indptr.astype(index)
+    given, types = (X.data, X.indices, X.indptr), (X.dtype, index, index)
+    parts = tuple(
+        np.require(part, kind, ("C", "A")) for part, kind in zip(given, types, strict=True)
+    )
+    if any(part is not own for part, own in zip(parts, given, strict=True)):
         X = type(X)(parts, shape=X.shape, copy=False)
     try:  # not X.has_canonical_format: SciPy remembers it from before the arrays were exchanged
         return X, _core.Rows(X.data, X.indices, X.indptr, X.shape[1])
@@ -138,7 +149,7 @@ def sample_costs(X: Matrix, C: object, lam: object, sample_weight: object | None
     """C_i = C × sample weight; with lam, n counts the weights, so that repeating is weighting."""
     n_samples = X.shape[0]
     if sample_weight is None:
-        return np.full(n_samples, total_cost(C, lam, n_samples))
+        return _weighed(total_cost(C, lam, n_samples), np.ones(n_samples))
     weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if (weight < 0.0).any():
         worst = int(np.argmin(weight))
@@ -152,7 +163,19 @@ def sample_costs(X: Matrix, C: object, lam: object, sample_weight: object | None
             "sample_weight is zero for every sample, so there is nothing to fit."
             " Give at least one sample a positive weight."
         )
-    return total_cost(C, lam, total) * weight
+    return _weighed(total_cost(C, lam, total), weight)
+
+
+def _weighed(C: float, weight: Array) -> Array:
+    """C × weight; what double precision cannot divide by counts as 0."""
+    cost = C * weight
+    if not cost.max() >= _TINY:
+        raise ValueError(
+            f"C={C:g} times a weight of {weight.max():g} is too small for double precision."
+            " Raise C."
+        )
+    cost[cost < _TINY] = 0.0
+    return cost
 
 
 def class_factors(cost: Array, class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) -> Array:
@@ -181,16 +204,19 @@ def class_costs(cost: Array, class_weight: Any, classes: NDArray[Any], y: NDArra
         return cost
     factors = class_factors(cost, class_weight, classes, y)
     weighted: Array = cost * factors[np.searchsorted(classes, y)]
+    weighted[weighted < _TINY] = 0.0
     return weighted
 
 
 def scale_advice(X: Matrix) -> str:
-    """Say what scaling would do, where the columns differ wildly in size."""
+    """Say what scaling would do, where the columns differ wildly in size, by some of the rows."""
+    stored = X.nnz if sparse.issparse(X) else X.size
+    some = X[:: max(1, stored // _ADVICE_VALUES)]
     if sparse.issparse(X):
-        squares = np.bincount(X.indices, weights=X.data.astype(np.float64) ** 2)
+        squares = np.bincount(some.indices, weights=some.data.astype(np.float64) ** 2)
     else:
-        squares = np.einsum("ij,ij->j", X, X, dtype=np.float64)
-    size = np.sqrt(squares / X.shape[0])
+        squares = np.einsum("ij,ij->j", some, some, dtype=np.float64)
+    size = np.sqrt(squares / some.shape[0])
     used = np.flatnonzero(size)
     if len(used) == 0 or size[used].max() < 1e3 * size[used].min():
         return ""

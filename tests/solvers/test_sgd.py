@@ -323,6 +323,25 @@ def test_divergence_warns_and_says_what_to_do():
     assert np.isfinite(model.coef_).all()
 
 
+def test_a_perceptron_that_runs_away_at_once_has_a_model():
+    X = 1e99 * np.random.default_rng(0).normal(size=(50, 3))
+    y = np.resize([1.0, -1.0], 50)
+    solution = fit(objective_of(LOSSES["perceptron"], X=X, y=y), max_iter=4)
+    assert solution.status is Status.DIVERGED
+    assert solution.w.shape == (3,)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_rows_of_many_have_a_weight(seed):
+    n = 20_000
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    y, weights = np.sign(X[:, 0]), np.zeros(n)
+    weights[:4] = 1.0
+    objective = objective_of(HINGE, X=X, y=y, weights=weights)
+    solution = fit(objective, max_iter=2, start=Start(seed))
+    assert np.isfinite(solution.certificate.primal)
+
+
 def test_the_perceptron_keeps_its_last_point_on_data_that_overlap():
     """The loss is least at w = 0: choosing by it would undo the learning."""
     rng = np.random.default_rng(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -118,8 +119,8 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
     def _seeds(self, count: int) -> list[int]:
         """Return a seed for each problem."""
         given = getattr(self, "random_state", 0)
-        if isinstance(given, int) and 0 <= given < 2**32:  # NumPy's generator takes long to seed
-            random = _core.Random(given)
+        if isinstance(given, numbers.Integral) and 0 <= int(given) < 2**32:
+            random = _core.Random(int(given))  # NumPy's generator takes long to seed
             return [int(random.below(2**31)) for _ in range(count)]
         seeds: list[int] = check_random_state(given).randint(2**31, size=count).tolist()
         return seeds
@@ -157,7 +158,12 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         if not (getattr(self, "warm_start", False) and same):
             return [Start(seed) for seed in seeds]
         return [
-            Start(seed, solution.beta * (cost.mean() / max(solution.mean_cost, 1e-300)), solution.b)
+            Start(
+                seed,
+                solution.beta * (cost.mean() / max(solution.mean_cost, 1e-300)),
+                solution.b,
+                solution.w if solution.w.shape == (self.n_features_in_,) else None,
+            )
             for seed, solution, cost in zip(seeds, last, costs, strict=True)
         ]
 
@@ -221,9 +227,11 @@ class LinearModel(CertifiedModel):
     def _fit_targets(
         self,
         X: Matrix,
+        y: NDArray[Any],
         targets: list[Array],
         costs: list[Array],
         loss: Loss,
+        *,
         members: list[NDArray[np.intp]] | None = None,
         numbers: NDArray[np.int32] | None = None,
     ) -> None:
@@ -234,9 +242,9 @@ class LinearModel(CertifiedModel):
         """
         begin = time.perf_counter()
         stopping = self._stopping()
-        nothing = np.zeros(X.shape[0])
+        none = np.zeros(X.shape[0])
         compress = members is None and self._reads_often(loss)
-        problem = self._problem(X, nothing, nothing, compress=compress)
+        problem = self._problem(X, none, none, compress=compress)
         starts = self._starts(costs, self._seeds(len(targets)))
         together = False
         if members is None:
@@ -244,7 +252,7 @@ class LinearModel(CertifiedModel):
             sweeps = isinstance(self._solver(first), DualCD)
             together = sweeps and numbers is not None and starts[0].beta is None
         with interruptible() as interrupt:
-            progress = Progress(self, X, len(targets), interrupt)
+            progress = Progress(self, X, y, len(targets), interrupt)
             progress.begin()
 
             def begin_group(group: range) -> None:
@@ -263,16 +271,21 @@ class LinearModel(CertifiedModel):
                     starts[task] = replace(starts[task], begun=so_far)
 
             def solve(task: int) -> Solution:
-                y, cost = targets[task], costs[task]
-                own = problem if members is None else Problem(problem.X[members[task]], y, cost)
-                objective = self._linear_objective(own, y, cost, loss)
-                check_magnitudes(own.squared_norms, y, cost)
-                start = starts[task]
-                if _alike(y, cost):  # the optimum is w = 0
-                    start = Start(start.seed, np.zeros_like(y))
+                target, cost, start = targets[task], costs[task], starts[task]
+                rows = None if members is None else members[task]
+                own = problem if rows is None else Problem(problem.X[rows], target, cost)
+                objective = self._linear_objective(own, target, cost, loss)
+                check_magnitudes(own.squared_norms, target, cost)
+                if _alike(target, cost):  # the optimum is w = 0
+                    start = Start(start.seed, np.zeros_like(target))
                 with progress.reporting(task) as report:
                     monitor = Monitor(objective, stopping, interrupt, report, begin)
-                    return self._solver(objective).solve(objective, monitor, start)
+                    solver = self._solver(objective)
+                    if interrupt.requested and start.beta is None and start.begun is None:
+                        nothing = np.zeros(own.n_features), 0.0, np.zeros_like(target)
+                        status = monitor.judge(*nothing, 0)
+                        return monitor.finish(solver.name, status)
+                    return solver.solve(objective, monitor, start)
 
             solutions = []
             size = GROUP if together else len(targets)
@@ -298,7 +311,7 @@ class LinearModel(CertifiedModel):
         by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
         (start,) = self._starts([by_class], self._seeds(1))
         with interruptible() as interrupt:
-            progress = Progress(self, X, 1, interrupt)
+            progress = Progress(self, X, y, 1, interrupt)
             progress.begin()
             with progress.reporting(0) as report:
 

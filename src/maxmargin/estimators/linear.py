@@ -188,10 +188,11 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
             numbers = None
             if len(targets) > 1:
                 numbers = np.searchsorted(classes, y).astype(np.int32)
-            self._fit_targets(X, targets, [cost] * len(targets), loss, numbers=numbers)
+            self._fit_targets(X, y, targets, [cost] * len(targets), loss, numbers=numbers)
         else:
             members, targets = pair_targets(class_members(y, classes))
-            self._fit_targets(X, targets, [cost[rows] for rows in members], loss, members)
+            costs = [cost[rows] for rows in members]
+            self._fit_targets(X, y, targets, costs, loss, members=members)
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -265,7 +266,7 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
         epsilon = check_tube(self.epsilon)
         cost = sample_costs(X, self.C, self.lam, sample_weight)
         target = np.ascontiguousarray(y, dtype=np.float64)
-        self._fit_targets(X, [target], [cost], regression_loss(name, epsilon))
+        self._fit_targets(X, y, [target], [cost], regression_loss(name, epsilon))
         self.coef_ = self.coef_[0]
         return self
 

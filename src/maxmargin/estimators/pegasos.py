@@ -172,7 +172,7 @@ random_state, verbose
         else:
             targets = binary_targets(y, classes)
             if self._linear:
-                self._fit_targets(X, targets, [cost] * len(targets), self._loss())
+                self._fit_targets(X, y, targets, [cost] * len(targets), self._loss())
             else:
                 self._fit_expansions(X, targets, cost)
         self.t_ = max(int(solution.notes["steps"]) for solution in self.solutions_)
@@ -329,7 +329,7 @@ random_state, verbose
         common = {
             "loss": self._loss(),
             "intercept": self._intercept(),
-            "intercept_scaling": self.intercept_scaling,
+            "intercept_scaling": self._scaling(),
         }
         options = [common | {"seed": int(seed)} for seed in seeds]
         opened = self._linear_streams if self._linear else self._kernel_streams

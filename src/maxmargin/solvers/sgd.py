@@ -172,12 +172,17 @@ class SGD:
 
 
 def _sample(objective: Objective | JointObjective, seed: int) -> Objective | JointObjective:
-    """Return the objective on some of the rows, their costs raised to stand for all."""
+    """Return the objective on some of the rows, their costs raised to stand for all.
+
+    If none of them has weight, it is that of all.
+    """
     problem, size = objective.problem, _TRIAL_ROWS
     n = problem.n_samples
     if n <= size:
         return objective
     rows = np.sort(np.random.default_rng(seed).choice(n, size, replace=False))
+    if not problem.cost[rows].any():
+        return objective
     sample = Problem(problem.X[rows], problem.y[rows], problem.cost[rows] * (n / size))
     return replace(objective, problem=sample)
 

@@ -146,6 +146,8 @@ class Descent:
             self.descend(method, monitor, next(looks))
             w, b = method.point()
             if diverged(w, b):
+                if not monitor.history:  # a perceptron that ran away at once
+                    self.judge(monitor, *self.start_point(start), self.beta())
                 return Status.DIVERGED
             status = self.judge(monitor, w, b, self.beta())
             if objective.intercept is Intercept.FREE:
@@ -165,18 +167,20 @@ class Descent:
         return monitor.judge(w, b, beta, self.sampler.epochs)
 
     def start_point(self, start: Start) -> tuple[Array, float]:
-        """(w, b) of the given dual point; if there is none, w = 0 and the best constant.
+        """(w, b) as given, or of the given dual point; if there is none, 0 and the best constant.
 
         A free intercept is anchored there.
         """
         objective = self.objective
         if start.beta is None:
             return np.zeros(self.dimension), self.bias.anchor
-        beta = objective.feasible(start.beta)
-        if objective.intercept is Intercept.FREE:
+        free = objective.intercept is Intercept.FREE
+        if free:
             self.bias.anchor = start.b
-            return self.combine(beta), start.b
-        return self.combine(beta), objective.intercept_of(beta)
+        if start.w is not None:
+            return start.w, start.b
+        beta = objective.feasible(start.beta)
+        return self.combine(beta), start.b if free else objective.intercept_of(beta)
 
     def combine(self, beta: Array) -> Array:
         """Return w = Σ β_i x_i."""
