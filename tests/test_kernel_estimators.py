@@ -16,6 +16,7 @@ from sklearn.preprocessing import scale
 
 from made import STORAGES, store
 from maxmargin import SMO, SVC, SVR, KernelPegasos, Newton, NuSVC, NuSVR, OneClassSVM, Status
+from maxmargin.estimators import _kernel
 from maxmargin.kernels import ChiSquared, Gaussian, Linear
 from sklearn import svm
 
@@ -559,3 +560,44 @@ def test_a_function_that_is_no_kernel_is_refused_at_once(multi_class):
     with pytest.raises(ValueError, match="symmetric"):
         SVC(kernel=kernel, multi_class=multi_class).fit(X, y)
     assert len(calls) <= 2
+
+
+@pytest.mark.parametrize(("jobs", "expected"), [(1, 20.0), (2, 10.0), (8, 20.0 / 3.0)])
+def test_the_cache_that_is_given_is_that_of_all_pairs(jobs, expected):
+    """Half of it for what they share, half for those that are solved at a time."""
+    assert SVC(cache_size=40.0)._kernel_solver(3, jobs).cache_size == pytest.approx(expected)
+    assert SVC(cache_size=40.0)._kernel_solver(1, jobs).cache_size == 40.0
+
+
+def test_a_given_matrix_is_predicted_from_in_blocks(monkeypatch):
+    X, y = IRIS
+    K = rbf_kernel(X)
+    model = SVC(kernel="precomputed").fit(K, y)
+    whole = model.decision_function(K)
+    monkeypatch.setattr(_kernel, "_VALUES_PER_BLOCK", 300)
+    np.testing.assert_allclose(model.decision_function(K), whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [150, 1500])
+@pytest.mark.parametrize("make", [SVC, SVR, NuSVC, OneClassSVM])
+def test_the_violation_is_libsvms(make, n):
+    """m − M: the variables that may rise are pulled by up to m, those that may fall from M on."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0.0, 1.0, -1.0)
+    model = make(tol=1e-4).fit(X, y)
+    solution, kernel = model.solution_, Gaussian(model._fitted_kernel.gamma)
+    beta, z = solution.beta, kernel(X, X) @ solution.beta
+    if make is SVR:
+        rise = y - z - np.where(beta >= 0.0, 0.1, -0.1)
+        fall = y - z + np.where(beta <= 0.0, 0.1, -0.1)
+        sides, upper, lower = [np.full(n, True)], np.ones(n), -np.ones(n)
+    else:
+        label = np.ones(n) if make is OneClassSVM else -y  # the first class is the positive one
+        rise = fall = (label if make is SVC else 0.0) - z
+        sides = [label > 0.0, label < 0.0] if make is NuSVC else [np.full(n, True)]
+        upper, lower = np.maximum(label, 0.0), np.minimum(label, 0.0)
+    gaps = [rise[side & (beta < upper)].max() - fall[side & (beta > lower)].min() for side in sides]
+    assert solution.notes["violation"] == pytest.approx(max(gaps), abs=2e-4)
+    again = make(tol=1e-4, warm_start=True).fit(X, y).fit(X, y)
+    assert np.isfinite(again.solution_.notes["violation"])

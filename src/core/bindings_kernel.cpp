@@ -374,7 +374,9 @@ void bind_kernel(nb::module_& m) {
       .def_prop_ro("residual", [](const BoundSmo& self) { return copied(self.smo->residual); })
       .def_prop_ro("dual", [](const BoundSmo& self) { return self.smo->dual; })
       .def_prop_ro("thresholds", [](const BoundSmo& self) { return copied(self.smo->threshold); })
-      .def_prop_ro("violation", [](const BoundSmo& self) { return self.smo->violation; })
+      .def_prop_ro(
+          "violation", [](BoundSmo& self) { return self.smo->worst_violation(); },
+          "LIBSVM's m - M.")
       .def_prop_ro("steps", [](const BoundSmo& self) { return self.smo->steps; })
       .def_prop_ro("outer_steps", [](const BoundSmo& self) { return self.smo->outer_steps; })
       .def_prop_ro("rows_computed",

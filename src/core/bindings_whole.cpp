@@ -71,7 +71,7 @@ void bind_whole(nb::module_& m) {
       .def_prop_ro("beta", [](const WholeSmo& self) { return copied(self.folded()); })
       .def_prop_ro(
           "values", [](const WholeSmo& self) { return copied(self.values()); }, "K beta.")
-      .def_ro("violation", &WholeSmo::violation)
+      .def_prop_ro("violation", &WholeSmo::worst_violation, "LIBSVM's m - M.")
       .def_ro("steps", &WholeSmo::steps)
       .def_ro("outer_steps", &WholeSmo::outer_steps);
 

@@ -71,8 +71,7 @@ class Smo {
  public:
   std::vector<double> beta, residual;
   Size steps = 0, outer_steps = 0;
-  double dual = 0.0;                                           // the objective
-  double violation = std::numeric_limits<double>::infinity();  // LIBSVM's m - M
+  double dual = 0.0;              // the objective
   std::vector<double> threshold;  // of each group, midway between its two sides
   bool stuck = false;             // nothing is left to gain that rounding would show
 
@@ -89,6 +88,12 @@ class Smo {
         down_(problem.n),
         least_up_(threshold.size(), 0.0),
         least_down_(threshold.size(), 0.0) {}
+
+  // LIBSVM's m - M.
+  double worst_violation() {
+    measure();
+    return violation_;
+  }
 
   const RowCache& cache() const { return cache_; }
   void forget_rows() { cache_.clear(); }
@@ -141,9 +146,9 @@ class Smo {
   // changes neither beta nor residuals.
   bool step(double goal, Poll& poll) {
     measure();
-    stuck = !(violation > goal);
+    stuck = !(violation_ > goal);
     if (stuck) return false;
-    const double inner_goal = std::max(goal, kInner * violation);
+    const double inner_goal = std::max(goal, kInner * violation_);
     select();
     cache_.fetch(set_.data(), static_cast<Size>(set_.size()), poll);
     gather();
@@ -179,15 +184,15 @@ class Smo {
       most_up[g] = std::max(most_up[g], up_[i]);
       most_down[g] = std::max(most_down[g], down_[i]);
     }
-    violation = -std::numeric_limits<double>::infinity();
+    violation_ = -std::numeric_limits<double>::infinity();
     for (int g = 0; g < n_groups_; ++g) {
       if (problem_.balanced) {
-        violation = std::max(violation, most_up[g] + most_down[g]);
+        violation_ = std::max(violation_, most_up[g] + most_down[g]);
         threshold[g] = middle(-most_down[g], most_up[g]);
         least_up_[g] = -most_down[g];
         least_down_[g] = -most_up[g];
       } else {
-        violation = std::max({violation, most_up[g], most_down[g]});
+        violation_ = std::max({violation_, most_up[g], most_down[g]});
       }
     }
   }
@@ -290,6 +295,7 @@ class Smo {
   }
 
   SmoProblem problem_;
+  double violation_ = 0.0;
   int n_groups_;
   Size working_;
   RowCache cache_;

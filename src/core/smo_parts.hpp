@@ -66,7 +66,7 @@ inline std::vector<Outcome> solve_parts(const Parts& parts, const double* neglig
     }
     const std::vector<double> found = smo.folded();
     std::copy(found.begin(), found.end(), beta + part.begin);
-    outcomes[p] = {satisfied, smo.steps, smo.outer_steps, smo.violation};
+    outcomes[p] = {satisfied, smo.steps, smo.outer_steps, smo.worst_violation()};
   }
   return outcomes;
 }

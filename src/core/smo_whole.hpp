@@ -40,7 +40,6 @@ class WholeSmo {
   std::vector<double> beta;      // n_groups x n
   std::vector<double> residual;  // n
   Size steps = 0, outer_steps = 0;
-  double violation = std::numeric_limits<double>::infinity();
 
   explicit WholeSmo(const WholeProblem& problem)
       : beta(static_cast<std::size_t>(problem.n_groups * problem.n), 0.0),
@@ -75,6 +74,12 @@ class WholeSmo {
     for (Size k = 0; k < problem_.n; ++k)
       if (coef[k] != 0.0) add_row(coef[k], k, sums.data());
     return sums;
+  }
+
+  // LIBSVM's m - M.
+  double worst_violation() {
+    look();
+    return violation_;
   }
 
   // Outer steps until the gap looks like tol times the dual value, or either is `negligible`; then
@@ -164,13 +169,13 @@ class WholeSmo {
   // The group of the worst violation.
   MAXMARGIN_INLINE int worst_group() {
     int worst = 0;
-    violation = kNever;
+    violation_ = kNever;
     for (int g = 0; g < problem_.n_groups; ++g) {
       sides_[g] = side_of(g);
       const double own = problem_.balanced ? sides_[g].up + sides_[g].down
                                            : std::max(sides_[g].up, sides_[g].down);
-      if (own > violation) {
-        violation = own;
+      if (own > violation_) {
+        violation_ = own;
         worst = g;
       }
     }
@@ -229,7 +234,7 @@ class WholeSmo {
   MAXMARGIN_CLONES Size pairs(double goal, Size limit) {
     const Size n = problem_.n;
     Size made = 0;
-    for (int g; g = worst_group(), made < limit && violation > goal; ++made) {
+    for (int g; g = worst_group(), made < limit && violation_ > goal; ++made) {
       const Size i = sides_[g].at, j = partner(g, i, sides_[g].up), v = g * n + i, u = g * n + j;
       const double slope = sides_[g].up + (fall_[u] - residual[j]);
       if (!(slope > 0.0)) break;
@@ -261,7 +266,7 @@ class WholeSmo {
   // The same without an intercept: one coordinate at a time.
   MAXMARGIN_CLONES Size singles(double goal, Size limit) {
     Size made = 0;
-    for (; worst_group(), made < limit && violation > goal; ++made) {
+    for (; worst_group(), made < limit && violation_ > goal; ++made) {
       const Size i = coordinate(goal);
       const double up = residual[i] + rise_[i], down = fall_[i] - residual[i];
       const double slope = up > down ? up : -down;
@@ -273,9 +278,9 @@ class WholeSmo {
 
   bool made_steps() {
     look();
-    if (!(violation > 0.0)) return false;
+    if (!(violation_ > 0.0)) return false;
     const Size limit = std::max<Size>(problem_.n, 100);
-    const double goal = kInner * violation;
+    const double goal = kInner * violation_;
     const Size made = problem_.balanced ? pairs(goal, limit) : singles(goal, limit);
     steps += made;
     spent_ += kPerSample * static_cast<double>(made * problem_.n);
@@ -459,6 +464,7 @@ class WholeSmo {
   }
 
   WholeProblem problem_;
+  double violation_ = 0.0;
   std::vector<double> rise_, fall_, diagonal_;
   std::vector<Side> sides_;
   double spent_ = 0.0;        // work on pairs since the last Newton step

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from made import DTYPES, INTERCEPTS, LOSSES, REGULARIZED, STORAGES, objective_of, store, weights_for
 from made import solve as solve_by
@@ -425,3 +426,13 @@ def test_gram_of_indicators_equals_numpy(n, storage, dtype, feature):
         w = 0.3 * some_weights(20, seed)
         core.go_to(w)
         np.testing.assert_allclose(core.hessian(), twin.hessian(w), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_a_gap_below_rounding_is_given_up(loss):
+    X = np.random.default_rng(0).normal(size=(300, 5))
+    y = np.where(X[:, 0] + np.random.default_rng(1).normal(size=300) > 0.0, 1.0, -1.0)
+    model = LinearSVC(loss=loss, solver="newton", tol=1e-30, max_iter=None)
+    with pytest.warns(ConvergenceWarning, match="stalled at the precision of the arithmetic"):
+        model.fit(X, y)
+    assert model.certificate_.relative_gap < 1e-9

@@ -55,6 +55,7 @@ from maxmargin.validation import (
     Array,
     Matrix,
     check_choice,
+    check_positive,
     view_rows,
 )
 
@@ -72,6 +73,9 @@ _NAMES = (
 
 #: Bytes of kernel values that are kept for all problems of a fit.
 _TABLE = 2**26
+
+#: Kernel values that a prediction copies at a time.
+_VALUES_PER_BLOCK = 2**22
 
 #: Values of a sample from which on its kernel values are worth sharing.
 _WORTH_SHARING = 32
@@ -217,10 +221,16 @@ class KernelBase(CertifiedModel):
         return solution.b
 
     def _kernel_solver(self, n_tasks: int, jobs: int) -> Solver:
-        """Return the solver, with its share of the threads and of the memory."""
+        """Return the solver, with its share of the threads and of the memory.
+
+        Of the memory given to several problems, half is for what they share.
+        """
         together, cache = min(jobs, n_tasks), self.cache_size
         if cache is None and together > 1:
             cache = 0.5e-6 * free_memory() / together
+        elif cache is not None and n_tasks > 1:
+            total = check_positive("cache_size", cache, advice="It is in megabytes.")
+            cache = 0.5 * total / together
         threads = jobs if n_tasks == 1 else 1
         named: dict[str, Callable[[], Solver]] = {
             "smo": lambda: SMO(cache_size=cache, n_threads=threads),
@@ -244,7 +254,9 @@ class KernelBase(CertifiedModel):
     def _sums(self, X: Matrix, coef: Array, parts: NDArray[np.int32] | None = None) -> Array:
         """Return the same of rows that were checked."""
         if self._fitted_kernel is None:  # X has the kernel values themselves
-            return summed(X[:, self.support_], coef, parts)
+            size = max(1, _VALUES_PER_BLOCK // max(1, len(self.support_)))
+            blocks = (X[begin : begin + size] for begin in range(0, X.shape[0], size))
+            return np.concatenate([summed(b[:, self.support_], coef, parts) for b in blocks])
         samples = self._samples
         if samples is None or samples.X is not self.support_vectors_:
             samples = KernelSamples(self._fitted_kernel, self.support_vectors_)

@@ -85,7 +85,7 @@ class SVC(ClassifierMixin, KernelModel):
     tol : float, default=1e-3
         Relative duality gap to prove.
     cache_size : float or None, default=None
-        Megabytes for kernel rows.
+        Megabytes for kernel rows, of all problems together.
     class_weight : dict, "balanced" or None, default=None
         Factors of C by class.
     max_iter : int or None, default=None

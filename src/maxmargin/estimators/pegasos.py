@@ -31,6 +31,7 @@ from maxmargin.problem import Problem
 from maxmargin.solution import Solution
 from maxmargin.solvers import Solver
 from maxmargin.solvers.kernel_pegasos import KernelPegasos, KernelPegasosStream
+from maxmargin.solvers.memory import free_memory
 from maxmargin.solvers.pegasos import ClassPegasosStream, Pegasos, PegasosStream
 from maxmargin.validation import (
     Array,
@@ -93,7 +94,8 @@ random_state, verbose
         with a row of coefficients for each binary problem.
     bound_ : float
         After `fit`: what the theory promises for the expected objective above the optimum, to be
-        read beside `certificate_.gap`; infinite where the theorem does not apply.
+        read beside `certificate_.gap`; infinite where the theorem does not apply: with a free
+        intercept, the squared hinge or a warm start.
     t_ : int
         Steps taken.
     """
@@ -212,9 +214,12 @@ random_state, verbose
         return Objective(problem, self._loss(), self._intercept(), kernel=kernel)
 
     def _kernel_solver(self, n_tasks: int, jobs: int) -> Solver:
-        solver = self.solver
+        solver, together = self.solver, min(jobs, n_tasks)
         assert isinstance(solver, KernelPegasos)
-        return replace(solver, n_threads=jobs if n_tasks == 1 else 1)
+        cache = solver.cache_size
+        if cache is None and together > 1:
+            cache = 0.5e-6 * free_memory() / together
+        return replace(solver, cache_size=cache, n_threads=jobs if n_tasks == 1 else 1)
 
     def _check_kernel(self) -> None:
         if self._precomputed:

@@ -29,6 +29,9 @@ MAX_FEATURES = 10_000
 #: Between looks at a gap that is not promising.
 _STEPS_PER_LOOK = 25
 
+#: Looks in a row that do not lower the gap by a tenth: rounding is what is left.
+_IN_VAIN = 8
+
 #: That a sample should hold at most, since it is a copy, if a smaller one can lend its curvature.
 _SAMPLE_VALUES = 2**23
 
@@ -94,8 +97,11 @@ class Newton:
             w, softness, n_iter = self._climb(objective, whole, bias, monitor, start.seed)
             whole.start(w, softness, _centre(n_iter, n), monitor.stopped)
         follows = not (objective.loss.bounded or free)  # the dual point from w
-        before = n_iter
+        before, least, in_vain = n_iter, math.inf, 0
         while status is Status.RUNNING:
+            if in_vain == _IN_VAIN:
+                status = Status.STALLED
+                break
             steps = monitor.iterations_left(n_iter, _STEPS_PER_LOOK)
             whole.solve(monitor.tol, self.shrink, steps, monitor.stopped)
             n_iter = before + whole.n_steps
@@ -104,6 +110,8 @@ class Newton:
                 status = monitor.judge_point(w, b, n_iter)
             else:
                 status = monitor.judge(w, b, whole.beta, n_iter)
+            gap = monitor.history[-1].gap
+            in_vain, least = 0 if gap < 0.9 * least else in_vain + 1, min(least, gap)
         return monitor.finish(self.name, status)
 
     def _climb(

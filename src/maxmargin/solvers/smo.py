@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.joint import JointExpansion
+from maxmargin.kernels import Precomputed
 from maxmargin.objective import Objective, SumError
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start, require_intercept
@@ -45,7 +46,7 @@ _LARGEST = 1e30
 
 #: Megabytes for rows of samples of fewer values than that: more would take longer to touch than the
 #: rows to compute again.
-_CACHE_IF_CHEAP = {32: 256.0, 128: 1000.0}
+_CACHE_IF_CHEAP = {48: 256.0, 128: 1000.0}
 
 #: Working sets that all samples make, and the least size of one: of large ones most rows would be
 #: asked for before it is known which matter.
@@ -79,13 +80,13 @@ class SMO:
         a sixteenth, but 128.
     cache_size : float or None
         Megabytes for kernel rows; None: half of the memory that is free, or 256 or 1,000 for
-        samples of so few values, 32 or 128, that rows are cheaper to compute than to keep.
+        samples of so few values, 48 or 128, that rows are cheaper to compute than to keep.
     n_threads : int
         Threads for kernel values.
     small : int
         Up to so many samples there are no working sets: the whole kernel matrix is made, in
-        float64. Not for kernels of unknown kind: a user's function may be slow, and is asked for
-        the rows that are needed only.
+        float64. Not for a user's function: it may be slow, and is asked for the rows that are
+        needed only.
     """
 
     working_set: int = 512
@@ -202,9 +203,10 @@ class SMO:
         )
 
     def _is_small(self, objective: Objective) -> bool:
-        assert objective.kernel is not None
-        known = objective.kernel.mercer is not None
-        return known and objective.problem.n_samples <= self.small
+        kernel = objective.kernel
+        assert kernel is not None
+        fast = kernel.mercer is not None or isinstance(kernel, Precomputed)
+        return fast and objective.problem.n_samples <= self.small
 
 
 class _Hope:
