@@ -560,7 +560,7 @@ def test_weights_beyond_double_precision_count_as_zero(solver, loss, tiny):
 
 @MODELS
 def test_costs_beyond_double_precision_are_refused(Model, X, y):
-    with pytest.raises(ValueError, match=r"C=1e-300 times a weight of 0.01 .* Raise C"):
+    with pytest.raises(ValueError, match=r"C_i is at most 1e-302, too small .* Raise C"):
         Model(C=1e-300).fit(X, y, sample_weight=np.full(len(y), 0.01))
     with pytest.raises(ValueError, match="too small"):
         Model(C=1e-310).fit(X, y)

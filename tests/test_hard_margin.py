@@ -192,3 +192,10 @@ def test_columns_that_agree_in_size_get_no_advice():
     with pytest.raises(NotSeparableError) as caught:
         SVC(C=np.inf, kernel="linear").fit(X, [0, 1, 0, 1])
     assert caught.value.advice == ""
+
+
+def test_many_samples_keep_their_margin():
+    X, y = separable(1500)
+    model = SVC(C=np.inf, kernel="linear", tol=1e-4).fit(X, y)
+    assert model.certificate_.status is Status.OPTIMAL
+    assert (y * model.decision_function(X)).min() == pytest.approx(1.0, abs=1e-3)

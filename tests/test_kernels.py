@@ -321,3 +321,34 @@ def test_products_of_sparse_rows_are_checked():
         _core.sparse_products(eye(3), eye(4), np.zeros((3, 4)))
     with pytest.raises(ValueError, match="out"):
         _core.sparse_products(eye(3), eye(3), np.zeros((2, 3)))
+
+
+def test_float32_does_not_hide_an_indefinite_matrix():
+    """An eigenvalue of −1e-3 of the largest is none of rounding, also among 1,000 samples."""
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(600, 600)))[0]
+    values = np.linspace(0.01, 1.0, 600)
+    values[0] = -3e-3
+    K = (Q * values) @ Q.T
+    for dtype in (np.float32, np.float64):
+        report = mercer_check(Precomputed(K.astype(dtype)), np.arange(600.0)[:, None], 600)
+        assert not report.passed
+
+
+def test_a_small_scale_hides_no_asymmetry():
+    K = 1e-6 * np.array([[1.0, 0.5], [0.1, 1.0]])
+    with pytest.raises(ValueError, match="not symmetric"):
+        mercer_check(Precomputed(K), np.arange(2.0)[:, None])
+
+
+@pytest.mark.parametrize("kernel", [Laplacian(1.0), HistogramIntersection(), ChiSquared()])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_a_direct_call_leaves_unsorted_rows_as_they_were(kernel, index):
+    data = np.array([3.0, 1.0, 2.0])
+    A = sparse.csr_array(
+        (data, np.array([2, 0, 1], dtype=index), np.array([0, 2, 3], dtype=index)), shape=(2, 3)
+    )
+    dense = A.toarray()
+    np.testing.assert_allclose(kernel(A, A), kernel(dense, dense), rtol=1e-12)
+    np.testing.assert_array_equal(A.toarray(), dense)
+    np.testing.assert_allclose(kernel(A.tocoo(), A.tocoo()), kernel(dense, dense), rtol=1e-12)

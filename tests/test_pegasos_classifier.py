@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
 from maxmargin import SVC, LinearSVC, PegasosClassifier, Status
@@ -388,3 +389,45 @@ def test_a_stream_of_another_kind_than_fit_is_refused(kinds):
     with pytest.raises(ValueError, match=f"multi_class='{kinds[1]}' is not what fit was called"):
         model.partial_fit(ROWS, LABELS)
     assert model.fit(ROWS, LABELS).coef_.shape == (3, 4)
+
+
+def test_classes_not_begun_at_an_interruption_have_a_model():
+    class Stopper:
+        def setup(self, estimator, context): ...
+
+        def teardown(self, estimator, context): ...
+
+        def on_fit_task_begin(self, estimator, context): ...
+
+        def on_fit_task_end(self, estimator, context):  # noqa: ARG002
+            return context.task_name == "look"
+
+    X, y = load_iris(return_X_y=True)
+    model = PegasosClassifier(tol=1e-9).set_callbacks(Stopper())
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model.fit(X, y)
+    assert model.coef_.shape == (3, 4)
+    assert model.predict(X).shape == (150,)
+
+
+@pytest.mark.parametrize("kernel", [None, "rbf"])
+def test_a_warm_start_with_as_many_samples_as_features(kernel):
+    X = np.random.default_rng(0).normal(size=(40, 40))
+    y = np.sign(X[:, 0])
+    model = PegasosClassifier(0.1, kernel=kernel, warm_start=True, max_iter=5, tol=1e-9)
+    for _ in range(2):
+        with pytest.warns(ConvergenceWarning):
+            model.fit(X, y)
+    assert model.score(X, y) > 0.5
+
+
+def test_a_warm_start_leaves_an_intercept_behind():
+    X = np.random.default_rng(0).normal(size=(60, 3)) + 2.0
+    y = np.where(X[:, 0] > 2.0, 1, -1)
+    model = PegasosClassifier(0.1, warm_start=True, max_iter=5, tol=1e-9)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    assert model.intercept_[0] != 0.0
+    with pytest.warns(ConvergenceWarning):
+        model.set_params(fit_intercept=False).fit(X, y)
+    assert model.intercept_[0] == 0.0

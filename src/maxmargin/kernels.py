@@ -243,6 +243,7 @@ class ChiSquared(Kernel):
         check_positive("gamma", self.gamma, advice="1.0 is usual.")
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:
+        A, B = (M.tocsr() if sparse.issparse(M) else M for M in (A, B))
         _check_histograms("chi²", A, B)
         values = np.empty((A.shape[0], B.shape[0]))
         for rows, columns in itertools.product(_blocks(A), _blocks(B)):
@@ -257,7 +258,10 @@ class ChiSquared(Kernel):
 
 @dataclass(frozen=True)
 class HistogramIntersection(Kernel):
-    """Σ min(x_j, z_j) = ½(Σ x_j + Σ z_j − ‖x − z‖₁), for histograms."""
+    """Σ min(x_j, z_j) = ½(Σ x_j + Σ z_j − ‖x − z‖₁), for histograms.
+
+    What is less than the rounding of the larger sum is lost.
+    """
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:
         _check_histograms("histogram intersection", A, B)
@@ -510,12 +514,13 @@ def mercer_check(kernel: Kernel | Callable[[Any, Any], Any], X: Matrix, n_sample
         raise ValueError("The kernel returned NaN or infinity.")
     eps = kernel.eps(X)
     skewness = float(np.abs(K - K.T).max(initial=0.0))
-    if skewness > math.sqrt(eps) * max(1.0, float(np.abs(K).max(initial=0.0))):
+    size = float(np.abs(K).max(initial=0.0))
+    if skewness > math.sqrt(eps) * size:
         raise ValueError(
             f"The kernel is not symmetric: k(x, z) and k(z, x) differ by {skewness:g}."
         )
     values, vectors = np.linalg.eigh(0.5 * (K + K.T))
-    rounding = max(1e-10, 32.0 * eps) * max(abs(values[-1]), 1e-300) * len(rows)
+    rounding = max(1e-10 * abs(values[-1]), 4.0 * eps * size) * len(rows)
     witness = vectors[:, 0] if values[0] < -rounding else None
     return MercerReport(float(values[0]), float(values[-1]), len(rows), witness, rows)
 
@@ -564,9 +569,13 @@ def _manhattan(A: Matrix, B: Matrix) -> Array:
 
 
 def _short_indices(A: Matrix) -> Matrix:
-    """Return CSR rows with 32-bit indices if they fit: scikit-learn's distances take no others."""
+    """Return CSR rows with 32-bit indices if they fit: scikit-learn's distances take no others.
+
+    They are in order before: it would sort them in place, and with them the values of A.
+    """
     if not sparse.issparse(A) or max(A.nnz, A.shape[1]) > np.iinfo(np.int32).max:
         return A
+    A, _ = view_rows(A.tocsr())
     indices, offsets = (part.astype(np.int32, copy=False) for part in (A.indices, A.indptr))
     return type(A)((A.data, indices, offsets), shape=A.shape)
 

@@ -314,7 +314,7 @@ class Objective:
         enough = abs(float(beta.sum(where=inside))) >= abs(excess)
         entries = inside if enough else heavier
         others = float(beta.sum(where=~entries))  # from excess, what is left would be rounding
-        remaining = max(0.0, -others / float(beta.sum(where=entries)))
+        remaining = min(1.0, max(0.0, -others / float(beta.sum(where=entries))))
         return np.multiply(beta, remaining, out=beta, where=entries)
 
 

@@ -171,8 +171,8 @@ def _weighed(C: float, weight: Array) -> Array:
     cost = C * weight
     if not cost.max() >= _TINY:
         raise ValueError(
-            f"C={C:g} times a weight of {weight.max():g} is too small for double precision."
-            " Raise C."
+            f"C_i is at most {cost.max():g}, too small for double precision. Raise C or the"
+            " weights, or lower lam."
         )
     cost[cost < _TINY] = 0.0
     return cost

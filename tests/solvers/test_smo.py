@@ -317,3 +317,23 @@ def test_verbose_speaks_between_looks(monkeypatch, capfd):
     lines = capfd.readouterr().err.splitlines()
     assert sum("gap" in line for line in lines) == len(model.history_)
     assert any("dual" in line and "gap" not in line for line in lines)
+
+
+def test_sums_go_to_float64_before_hope_is_lost(monkeypatch):
+    """With float32 sums, points that get no better are a reason for better sums."""
+    sharpness = []
+    sums = smo_module._sums
+
+    def spied(objective, beta, z, doubts, monitor):
+        sharpness.append(doubts)
+        return sums(objective, beta, z, doubts, monitor)
+
+    monkeypatch.setattr(smo_module, "_sums", spied)
+    monkeypatch.setattr(smo_module, "affords_float64", lambda *_: False)
+    monkeypatch.setattr(smo_module, "_STEPS_PER_LOOK", 1)
+    monkeypatch.setattr(smo_module, "_IN_VAIN", 1)
+    monkeypatch.setattr(smo_module._Hope, "lost", lambda *_: len(sharpness) == 2)
+    X, y = samples(1500)
+    solution = solve(make(Gaussian(1.0), X=X, y=y), tol=1e-4)
+    assert solution.status is Status.OPTIMAL
+    assert sharpness[:3] == [0, 0, 2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import time
 import warnings
@@ -151,8 +152,13 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         histories = [solution.history for solution in self.solutions_]
         return histories[0] if len(histories) == 1 else histories
 
-    def _starts(self, costs: list[Array], seeds: list[int]) -> list[Start]:
-        """Where the last fit ended, if warm_start is on and the problems have the same shapes."""
+    def _starts(
+        self, costs: list[Array], seeds: list[int], n_features: int | None = None
+    ) -> list[Start]:
+        """Where the last fit ended, if warm_start is on and the problems have the same shapes.
+
+        Weights are told to those that have `n_features` of them.
+        """
         last = getattr(self, "solutions_", ())
         same = [solution.beta.shape for solution in last] == [cost.shape for cost in costs]
         if not (getattr(self, "warm_start", False) and same):
@@ -162,7 +168,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
                 seed,
                 solution.beta * (cost.mean() / max(solution.mean_cost, 1e-300)),
                 solution.b,
-                solution.w if solution.w.shape == (self.n_features_in_,) else None,
+                solution.w if solution.w.shape == (n_features,) else None,
             )
             for seed, solution, cost in zip(seeds, last, costs, strict=True)
         ]
@@ -245,7 +251,7 @@ class LinearModel(CertifiedModel):
         none = np.zeros(X.shape[0])
         compress = members is None and self._reads_often(loss)
         problem = self._problem(X, none, none, compress=compress)
-        starts = self._starts(costs, self._seeds(len(targets)))
+        starts = self._starts(costs, self._seeds(len(targets)), X.shape[1])
         together = False
         if members is None:
             first = self._linear_objective(problem, targets[0], costs[0], loss)
@@ -284,7 +290,7 @@ class LinearModel(CertifiedModel):
                     if interrupt.requested and start.beta is None and start.begun is None:
                         nothing = np.zeros(own.n_features), 0.0, np.zeros_like(target)
                         status = monitor.judge(*nothing, 0)
-                        return monitor.finish(solver.name, status)
+                        return monitor.finish(solver.name, status, steps=0, bound=math.inf)
                     return solver.solve(objective, monitor, start)
 
             solutions = []

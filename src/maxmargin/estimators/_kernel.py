@@ -147,7 +147,9 @@ class KernelBase(CertifiedModel):
             whole = isinstance(solver, SMO) and _are_small(X, kernel, tasks, solver.small)
             if whole:
                 X, kernel = _tabulated(X, kernel, members)
-            shared = None if members is None else _shared(X, kernel, members, solver)
+            shared = (
+                None if members is None else _shared(X, kernel, members, solver, self.cache_size)
+            )
             solved = dict[int, Solution]()
 
             def pose(task: int) -> Objective:
@@ -223,7 +225,7 @@ class KernelBase(CertifiedModel):
     def _kernel_solver(self, n_tasks: int, jobs: int) -> Solver:
         """Return the solver, with its share of the threads and of the memory.
 
-        Of the memory given to several problems, half is for what they share.
+        Of the memory given for several problems, half is left for what they may share.
         """
         together, cache = min(jobs, n_tasks), self.cache_size
         if cache is None and together > 1:
@@ -363,7 +365,11 @@ def _are_small(X: Matrix, kernel: Kernel, tasks: list[Task], small: int) -> bool
 
 
 def _shared(
-    X: Matrix, kernel: Kernel, members: list[NDArray[np.intp]], solver: Solver
+    X: Matrix,
+    kernel: Kernel,
+    members: list[NDArray[np.intp]],
+    solver: Solver,
+    cache_size: float | None,
 ) -> SharedSamples | None:
     """Return what pairs of classes share, where they are large and their rows worth keeping."""
     if not isinstance(solver, SMO) or len(members) < 3 or X.shape[0] <= 2 * solver.small:
@@ -371,7 +377,7 @@ def _shared(
     samples = KernelSamples(kernel, X, solver.n_threads)
     if samples.formula is None or samples.stored < _WORTH_SHARING:
         return None
-    cache = 0.25e-6 * free_memory() if solver.cache_size is None else solver.cache_size
+    cache = 0.25e-6 * free_memory() if cache_size is None else 0.5 * cache_size
     return SharedSamples(samples, members, cache)
 
 

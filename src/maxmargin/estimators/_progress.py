@@ -99,7 +99,8 @@ class Progress:
         yield report
         if context is not self._context:
             with self._lock:
-                self._interrupt.requested |= self._end(context)
+                if self._end(context):
+                    self._interrupt.requested = True
 
     def _end(self, context: Any) -> bool:
         """End a task with the weights so far: whoever asks gets a linear model that predicts."""

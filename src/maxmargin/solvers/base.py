@@ -198,7 +198,8 @@ class Monitor:
         self._last_word = now
         n_iter, dual = self._working()
         record = Record(self.seconds, n_iter, math.inf, dual, math.inf)
-        self._interrupt.requested |= self._report(record, None, None)
+        if self._report(record, None, None):
+            self._interrupt.requested = True
 
     def due(self, n_iter: int) -> bool:
         """Whether it is time for a look at the progress, even if there is little hope."""

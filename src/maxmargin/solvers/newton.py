@@ -111,7 +111,7 @@ class Newton:
             else:
                 status = monitor.judge(w, b, whole.beta, n_iter)
             gap = monitor.history[-1].gap
-            in_vain, least = 0 if gap < 0.9 * least else in_vain + 1, min(least, gap)
+            in_vain, least = (0, gap) if gap < 0.9 * least else (in_vain + 1, least)
         return monitor.finish(self.name, status)
 
     def _climb(

@@ -33,8 +33,8 @@ _STEPS_PER_LOOK, _STEPS_IF_HARD, _STEPS_IF_NU = 1000, 10, 200
 #: a large C the gap jumps about before it falls.
 _PATIENCE = 30
 
-#: Looks in a row after many steps at points no better than an earlier one: float32 has no more to
-#: give.
+#: Looks in a row after many steps at points no better than an earlier one: the reason to make sums
+#: in float64, and with these to give up.
 _IN_VAIN = 4
 
 #: Share of the tolerance that doubt about float32 sums may take up before more of them are made in
@@ -151,9 +151,11 @@ class SMO:
             if satisfied:
                 tol *= 0.5
                 doubts += monitor.doubt > _DOUBTFUL * monitor.tol * abs(monitor.dual)
-            if hope.lost(monitor, satisfied=satisfied, exact=exact):
-                status = Status.STALLED
-                break
+            if (satisfied or not objective.hard) and hope.lost(monitor, satisfied, exact):
+                if exact or satisfied:
+                    status = Status.STALLED
+                    break
+                doubts, hope = 2, _Hope()
             if exact:
                 variables = moved(objective, form, variables, z)
                 z = z + objective.kernel_values(form.fold(variables) - beta)
@@ -216,7 +218,7 @@ class _Hope:
         self.least, self.failures = math.inf, 0
         self.highest, self.in_vain = -math.inf, 0
 
-    def lost(self, monitor: Monitor, *, satisfied: bool, exact: bool) -> bool:
+    def lost(self, monitor: Monitor, satisfied: bool, exact: bool) -> bool:
         """Whether there are too many of points that seemed good enough, or after all the steps."""
         if satisfied:
             gap = monitor.history[-1].gap

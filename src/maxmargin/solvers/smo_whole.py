@@ -29,6 +29,8 @@ def solve_whole(name: str, objective: Objective, monitor: Monitor, start: Start)
     form, kernel, X = DualForm.of(objective), objective.kernel, objective.problem.X
     assert kernel is not None
     K = kernel(X, X)
+    if kernel.mercer is None:
+        K = 0.5 * (K + K.T)
     if kernel.mercer is not False:
         refuse_improper(np.diagonal(K))
     n = len(K)

@@ -178,7 +178,7 @@ class Descent:
         if free:
             self.bias.anchor = start.b
         if start.w is not None:
-            return start.w, start.b
+            return start.w, start.b if objective.intercept is not Intercept.NONE else 0.0
         beta = objective.feasible(start.beta)
         return self.combine(beta), start.b if free else objective.intercept_of(beta)
 
