@@ -1,5 +1,7 @@
 """SMO on the whole kernel matrix: the optimum, its pieces, and the hard cases."""
 
+import os
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -109,6 +111,7 @@ def test_sums_by_part_are_the_sums_in_parts():
     np.testing.assert_allclose(by_part.sum(axis=1), summed(K, coef))
 
 
+@pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="ASAN ends the program")
 def test_memory_that_a_thread_lacks_is_an_error():
     """Room for all columns of a panel of sparse rows is not to be had, in any of the threads."""
     n, width = 100, 2**44
