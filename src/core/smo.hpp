@@ -148,12 +148,11 @@ class Smo {
     measure();
     stuck = !(violation_ > goal);
     if (stuck) return false;
-    const double inner_goal = std::max(goal, kInner * violation_);
-    select();
-    cache_.fetch(set_.data(), static_cast<Size>(set_.size()), poll);
-    gather();
-    const Size made = solve(inner_goal);
-    scatter();
+    Size made = work(std::max(goal, kInner * violation_), {}, poll);
+    if (made == 0) {  // chance may take what rises from one group and what falls from another
+      measure();
+      made = work(goal, worst_pair(), poll);
+    }
     steps += made;
     ++outer_steps;
     stuck = made == 0;
@@ -162,6 +161,34 @@ class Smo {
 
  private:
   static constexpr double kInner = 0.1, kNearly = 0.5;
+
+  using Indices = std::vector<std::int32_t>;
+
+  // Steps inside a working set that these belong to; how many.
+  Size work(double goal, const Indices& surely, Poll& poll) {
+    select(surely);
+    cache_.fetch(set_.data(), static_cast<Size>(set_.size()), poll);
+    gather();
+    const Size made = solve(goal);
+    scatter();
+    return made;
+  }
+
+  // In the group of the worst violation, who gains most by rising, and who does by falling.
+  Indices worst_pair() const {
+    Indices pair;
+    for (int g = 0; g < n_groups_; ++g) {
+      Size rise = -1, fall = -1;
+      for (Size i = 0; i < problem_.n; ++i) {
+        if (problem_.group[i] != g) continue;
+        if (rise < 0 || up_[i] > up_[rise]) rise = i;
+        if (fall < 0 || down_[i] > down_[fall]) fall = i;
+      }
+      if (rise != fall && up_[rise] + down_[fall] >= violation_)
+        pair = {static_cast<std::int32_t>(rise), static_cast<std::int32_t>(fall)};
+    }
+    return pair;
+  }
 
   Size solve(double goal) {
     const float* kernel = block_.kernel.data();
@@ -203,8 +230,8 @@ class Smo {
     return std::isinf(high) ? low : 0.5 * (low + high);
   }
 
-  // The working set: half of the last one, and the worst violators on either side.
-  void select() {
+  // The working set: half of the last one, these, and the worst violators on either side.
+  void select(const Indices& surely) {
     rises_.clear();
     falls_.clear();
     for (Size i = 0; i < problem_.n; ++i) {
@@ -214,10 +241,10 @@ class Smo {
       up_[i] -= threshold[g];  // so that groups compare
       down_[i] += threshold[g];
     }
-    renew();
+    renew(surely);
   }
 
-  void renew() {
+  void renew(const Indices& surely) {
     for (const std::int32_t i : set_) member_[i] = 0;
     if (!gathered_) set_.clear();  // halted: the block is not that of the set
     gathered_ = false;
@@ -227,7 +254,8 @@ class Smo {
     set_.erase(set_.begin(), set_.end() - keep);
     kept_ = static_cast<Size>(set_.size());
     for (const std::int32_t i : set_) member_[i] = 1;
-    const Size fresh = working_ - keep;
+    for (const std::int32_t i : surely) add(i);
+    const Size fresh = working_ - static_cast<Size>(set_.size());
     take(rises_, up_, (fresh + 1) / 2);
     take(falls_, down_, working_ - static_cast<Size>(set_.size()));
     take(rises_, up_, working_ - static_cast<Size>(set_.size()));
@@ -249,10 +277,13 @@ class Smo {
     else
       std::nth_element(from.begin(), from.begin() + count - 1, from.end(),
                        [&](std::int32_t a, std::int32_t b) { return key[a] > key[b]; });
-    for (Size k = 0; k < count; ++k) {
-      member_[from[k]] = 1;
-      set_.push_back(from[k]);
-    }
+    for (Size k = 0; k < count; ++k) add(from[k]);
+  }
+
+  void add(std::int32_t i) {
+    if (member_[i] != 0) return;
+    member_[i] = 1;
+    set_.push_back(i);
   }
 
   void gather() {

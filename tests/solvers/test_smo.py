@@ -337,3 +337,22 @@ def test_sums_go_to_float64_before_hope_is_lost(monkeypatch):
     solution = solve(make(Gaussian(1.0), X=X, y=y), tol=1e-4)
     assert solution.status is Status.OPTIMAL
     assert sharpness[:3] == [0, 0, 2]
+
+
+def test_a_working_set_without_a_pair_of_one_group_is_not_the_end():
+    """What rises best is nearly all of one group, what falls best of the other."""
+    n = 1000
+    X = np.random.default_rng(0).normal(size=(2 * n, 3))
+    group = np.repeat(np.array([0, 1], dtype=np.uint8), n)
+    beta, residual = np.zeros(2 * n), np.ones(2 * n)
+    beta[0], residual[0] = 1.0, 0.0  # the one of the first group that may fall
+    beta[n:-1], residual[n:-1] = 1.0, 0.0  # and the last one alone may rise
+    smo = _core.Smo(
+        KernelSamples(Gaussian(1.0), X).rows(), np.zeros(2 * n), np.zeros(2 * n), np.ones(2 * n),
+        group, 0.0, True, 4, 100,
+    )  # fmt: skip
+    smo.go_on(beta, residual, 0.0)
+    smo.run(1e-9, 0.0, 1, lambda: False)
+    assert smo.steps > 0
+    for g in (0, 1):
+        assert smo.beta[group == g].sum() == pytest.approx(beta[group == g].sum())
