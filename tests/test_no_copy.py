@@ -47,7 +47,7 @@ for name, model in {
 @pytest.mark.skipif(
     not Path("/proc/self/clear_refs").exists(), reason="the peak is counted on Linux only"
 )
-@pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="ASAN keeps what is freed")
+@pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="ASAN keeps memory")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("storage", ["dense", "csr"])
 def test_a_fit_takes_no_copy_of_the_rows(storage, dtype):
