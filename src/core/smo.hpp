@@ -148,10 +148,11 @@ class Smo {
     measure();
     stuck = !(violation_ > goal);
     if (stuck) return false;
-    Size made = work(std::max(goal, kInner * violation_), {}, poll);
+    const double inner_goal = std::max(goal, kInner * violation_);
+    Size made = work(inner_goal, {}, poll);
     if (made == 0) {  // chance may take what rises from one group and what falls from another
       measure();
-      made = work(goal, worst_pair(), poll);
+      made = work(inner_goal, worst_pair(), poll);
     }
     steps += made;
     ++outer_steps;
