@@ -156,14 +156,16 @@ MAXMARGIN_CLONES bool canonical(const Index* offsets, const Index* columns, Size
   for (Size i = 0; i < n_samples; ++i) {
     if (offsets[i] > offsets[i + 1]) return false;
   }
-  Size falls = 0, allowed = 0;  // from one entry to the next, and to the first of another row
+  Index falls = 0, allowed = 0;  // from one entry to the next, and to the first of another row
 #pragma omp simd reduction(+ : falls)
   for (Size k = 1; k < offsets[n_samples]; ++k) falls += columns[k] <= columns[k - 1];
   for (Size i = 0; i < n_samples; ++i) {
-    const Size k = offsets[i];
-    if (k > 0 && k < offsets[i + 1]) allowed += columns[k] <= columns[k - 1];
+    const Size first = offsets[i], last = offsets[i + 1] - 1;
+    if (first > last) continue;
+    if (columns[first] < 0 || columns[last] >= n_features) return false;
+    if (first > 0) allowed += columns[first] <= columns[first - 1];
   }
-  return falls == allowed && all_within(columns, offsets[n_samples], n_features);
+  return falls == allowed;
 }
 
 }  // namespace maxmargin
