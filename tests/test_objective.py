@@ -1,5 +1,6 @@
 """Primal, dual, intercept and feasibility against ten lines of NumPy."""
 
+from dataclasses import replace
 from functools import cache
 
 import hypothesis.extra.numpy as hnp
@@ -148,6 +149,24 @@ def test_best_intercept_equals_a_search_of_all_breakpoints(loss, seed):
 
     best = min(map(value, breakpoints))
     assert value(objective.best_intercept(z)) == pytest.approx(best, rel=1e-12, abs=1e-12)
+
+
+@ABSOLUTE_LOSSES
+@given(seed=SEEDS)
+def test_best_intercept_with_ties_is_the_middle_of_the_best(loss, seed):
+    """Whole numbers: breakpoints coincide, and whole stretches are equally good."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 40))
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    loss = replace(loss, epsilon=float(loss.epsilon > 0.0))
+    objective = objective_of(loss, X=np.eye(n), y=y, weights=rng.integers(1, 4, n).astype(float))
+    z = rng.integers(-3, 4, n).astype(float)
+    grid = np.arange(-7.0, 8.0)  # all breakpoints are among these
+    values = [loss.value(y, objective.problem.cost, z + b).sum() for b in grid]
+    least = grid[np.isclose(values, min(values), rtol=1e-12)]
+    steps = np.concatenate([y - z - loss.epsilon, y - z + loss.epsilon])
+    low, high = max(least[0], steps.min()), min(least[-1], steps.max())
+    assert objective.best_intercept(z) == pytest.approx(0.5 * (low + high))
 
 
 def test_best_intercept_is_the_middle_of_many():

@@ -48,6 +48,19 @@ void predict_class_rows(const Rows& self, InMatrix<double> W, Size n_classes, Si
       self.view);
 }
 
+void combine_class_rows(const Rows& self, InMatrix<double> beta, Size begin, Size end, OutRows W) {
+  const Size n_classes = static_cast<Size>(beta.shape(1));
+  self.require_range(begin, end);
+  require_length(beta, self.n_samples(), "beta");
+  require_weights(self, n_classes, W);
+  nb::gil_scoped_release release;
+  std::visit(
+      [&](const auto& rows) {
+        combine_classes(rows, beta.data(), n_classes, begin, end, W.data());
+      },
+      self.view);
+}
+
 Tally certify_class_rows(const BoundClasses& bound, const Rows& self, InMatrix<double> W,
                          In<double> b, InMatrix<double> beta, Size begin, Size end,
                          OutRows dual_W) {
@@ -208,6 +221,7 @@ void bind_classes(nb::module_& m) {
       "rows"_a, "Whether weights that meet these rows are laid out a feature after the other.");
   m.def("predict_classes", &predict_class_rows, "rows"_a, "W"_a, "n_classes"_a, "begin"_a, "end"_a,
         "out"_a);
+  m.def("combine_classes", &combine_class_rows, "rows"_a, "beta"_a, "begin"_a, "end"_a, "W"_a);
   bind_one_vs_rest<double>(m);
   bind_one_vs_rest<float>(m);
   bind_crammer_singer<double>(m);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "rows.hpp"
 
@@ -203,6 +204,18 @@ template <class Rows>
 MAXMARGIN_CLONES void predict_classes(const Rows& rows, const double* W, Size n_classes, Size begin,
                                       Size end, double* out) {
   for (Size i = begin; i < end; ++i) scores(rows, i, W, n_classes, out + i * padded(n_classes));
+}
+
+// w_j += sum of beta_ij x_i over begin <= i < end.
+template <class Rows>
+MAXMARGIN_CLONES void combine_classes(const Rows& rows, const double* beta, Size n_classes,
+                                      Size begin, Size end, double* W) {
+  std::vector<double> amounts(static_cast<std::size_t>(padded(n_classes)));
+  std::vector<int> busy(amounts.size());
+  for (Size i = begin; i < end; ++i) {
+    std::copy_n(beta + i * n_classes, n_classes, amounts.data());
+    add_to_classes(rows, i, amounts.data(), n_classes, busy.data(), W);
+  }
 }
 
 }  // namespace maxmargin

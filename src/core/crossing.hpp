@@ -12,25 +12,47 @@ namespace maxmargin {
 // Places where a derivative falls, and by how much.
 using Falls = std::vector<std::pair<double, double>>;
 
-// Where a derivative that starts at `start` and falls at these places, which get sorted, crosses 0;
-// midway between the ends of the stretch where it is 0 to rounding. Places where it does not fall
-// have no say.
+// Another one; in the place of the last it is one with it.
+MAXMARGIN_INLINE void add_fall(Falls& falls, double place, double fall) {
+  if (!falls.empty() && falls.back().first == place)
+    falls.back().second += fall;
+  else
+    falls.emplace_back(place, fall);
+}
+
+// Of steps in any order the one by place that takes a derivative to `level`, or the last one; what
+// there is `left` of the derivative comes to be what is before that step. All others that are not
+// before it come to be after it. No more is put in order than that takes.
+inline Falls::iterator reaching(Falls::iterator begin, Falls::iterator end, double level,
+                                double& left) {
+  while (end - begin > 1) {
+    const auto middle = begin + (end - begin) / 2;
+    std::nth_element(begin, middle, end,
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    double after = left;
+    for (auto step = begin; step != middle; ++step) after -= step->second;
+    if (after <= level) {
+      end = middle;
+    } else {
+      begin = middle;
+      left = after;
+    }
+  }
+  return begin;
+}
+
+// Where a derivative that starts at `start` and falls at these places, which get another order,
+// crosses 0; midway between the ends of the stretch where it is 0 to rounding. Places where it does
+// not fall have no say.
 inline double crossing(Falls& falls, double start) {
   std::erase_if(falls, [](const auto& step) { return !(step.second > 0.0); });
-  std::sort(falls.begin(), falls.end());
-  double total = 0.0;
+  if (falls.empty()) return 0.0;
+  double total = 0.0, left = start;
   for (const auto& step : falls) total += step.second;
   const double slack = 1e-12 * total;
-  double left = start, first = 0.0, last = 0.0;
-  bool found = false;
-  for (const auto& [place, fall] : falls) {
-    left -= fall;
-    last = place;
-    if (!found) first = place;
-    found |= left <= slack;
-    if (left < -slack) break;
-  }
-  return 0.5 * (first + last);
+  const auto first = reaching(falls.begin(), falls.end(), slack, left);
+  if (left - first->second < -slack) return first->first;
+  return 0.5 * (first->first + reaching(first, falls.end(), -slack, left)->first);
 }
 
 }  // namespace maxmargin

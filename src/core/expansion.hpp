@@ -21,15 +21,15 @@ struct Offsets {
 // leaves its costly side and where it enters the other one, if it has it.
 inline double best_intercept(const Judged& judged, double epsilon, const double* z, Size n) {
   Falls falls;
-  falls.reserve(2 * static_cast<std::size_t>(n));
+  falls.reserve(static_cast<std::size_t>(judged.one_sided ? n : 2 * n));
   double start = 0.0;
   for (Size k = 0; k < n; ++k) {
     const double y = judged.y[k], cost = judged.cost[k], pull = judged.target_scale * y - z[k];
     if (!judged.one_sided || y > 0.0) {
-      falls.emplace_back(pull - epsilon, cost);
+      add_fall(falls, pull - epsilon, cost);
       start += cost;
     }
-    if (!judged.one_sided || y < 0.0) falls.emplace_back(pull + epsilon, cost);
+    if (!judged.one_sided || y < 0.0) add_fall(falls, pull + epsilon, cost);
   }
   return crossing(falls, start);
 }
@@ -41,7 +41,7 @@ double best_threshold(const Judged& judged, Size n, double mass, Value value, Be
   Falls falls;
   falls.reserve(static_cast<std::size_t>(n));
   for (Size k = 0; k < n; ++k)
-    if (belongs(judged.y[k])) falls.emplace_back(value(k), judged.cost[k]);
+    if (belongs(judged.y[k])) add_fall(falls, value(k), judged.cost[k]);
   return crossing(falls, mass);
 }
 

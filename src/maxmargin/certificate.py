@@ -311,10 +311,18 @@ def _certify_hard(
 
 
 def certify_pair(
-    objective: Objective, w: Array, b: float, beta: Array, z: Array | None = None
+    objective: Objective,
+    w: Array,
+    b: float,
+    beta: Array,
+    z: Array | None = None,
+    dual_w: Array | None = None,
 ) -> Certificate:
-    """Judge (w, b) by a feasible β; z = Xw if it is known."""
+    """Judge (w, b) by a feasible β; z = Xw if it is known, and then Σ β_i x_i, which is used up."""
     problem = objective.problem
+    if z is not None and dual_w is not None:
+        part = objective.judge.tally_values(z + b, beta)
+        return _summed(objective, w, b, beta, dual_w, [part])
     if z is None and (problem.wide or not w.any()):
         z = problem.predict(w, 0.0)
     dual_w = np.zeros(problem.n_features)

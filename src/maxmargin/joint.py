@@ -115,16 +115,12 @@ class JointObjective:
         return wide
 
     def weights(self, beta: Array) -> Array:
-        """Return W = β'X, of shape (K, d)."""
-        return np.stack([self.problem.combine(column) for column in beta.T.copy()])
+        """Return W = β'X, laid out."""
+        return combine_classes(self.problem, beta)
 
     def values(self, W: Array, b: Array) -> Array:
         """f_j(x_i), of shape (n, K)."""
-        problem = self.problem
-        Z = np.empty((problem.n_samples, _core.padded(self.n_classes)))
-        for begin, end in problem.blocks():
-            _core.predict_classes(problem.rows, W, self.n_classes, begin, end, Z)
-        return np.asarray(Z[:, : self.n_classes] + b)
+        return predict_classes(self.problem, W, self.n_classes) + b
 
     def regularizer(self, W: Array, b: Array) -> float:
         """½‖W‖², and the intercepts' share if they are penalised."""
@@ -267,6 +263,24 @@ def lay_out(coef: Array, *, by_feature: bool) -> Array:
 def coef_of(W: Array, n_classes: int, *, by_feature: bool) -> Array:
     """Return a copy of the core's weights, of shape (K, d)."""
     return (W[:, :n_classes].T if by_feature else W).copy(order="C")
+
+
+def predict_classes(problem: Problem, W: Array, n_classes: int) -> Array:
+    """Return ⟨w_j, x_i⟩, of shape (n, K), for weights that are laid out."""
+    Z = np.empty((problem.n_samples, _core.padded(n_classes)))
+    for begin, end in problem.blocks():
+        _core.predict_classes(problem.rows, W, n_classes, begin, end, Z)
+    return Z[:, :n_classes]
+
+
+def combine_classes(problem: Problem, beta: Array) -> Array:
+    """Return w_j = Σ_i β_ij x_i for β of shape (n, K), laid out."""
+    zero = np.zeros((beta.shape[1], problem.n_features))
+    W = lay_out(zero, by_feature=_core.by_feature(problem.rows))
+    beta = np.ascontiguousarray(beta)
+    for begin, end in problem.blocks():
+        _core.combine_classes(problem.rows, beta, begin, end, W)
+    return W
 
 
 def balance(

@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from made import DTYPES, STORAGES, as_float32, store
 from maxmargin import Intercept, LinearSVC, LinearSVR, Objective, Problem, _core
-from maxmargin.certificate import Status
+from maxmargin.certificate import Status, certify
 from maxmargin.losses import HINGE, SQUARED_HINGE
-from maxmargin.solvers import Monitor, Stopping, one_vs_rest
+from maxmargin.solvers import DualCD, Monitor, Stopping, one_vs_rest
 from maxmargin.solvers.base import bias_of
 from reference import one_vs_rest as twin
 
@@ -68,6 +68,57 @@ def test_epochs_equal_the_twin(loss, storage, dtype, intercept, d):
         np.testing.assert_allclose(one.dual, state.dual[j], rtol=1e-8)
         assert set(one.order[: one.n_active]) == set(np.flatnonzero(state.active[:, j]))
         assert sorted(one.order) == list(range(len(X)))
+
+
+@LOSSES
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("intercept", list(Intercept))
+@pytest.mark.parametrize("d", [6, 70])
+def test_points_of_common_passes_have_the_certificates_of_their_own(loss, storage, intercept, d):
+    X, numbers = classes(d=d)
+    X = store(X, storage, np.float64)
+    objectives = [objective_of(X, (numbers != j).astype(np.int32), loss, intercept) for j in (1, 4)]
+    first = objectives[0]
+    begun = one_vs_rest.begin_together(first, numbers, 5, 7, for_epochs(first, 2))
+    points = one_vs_rest.points_so_far(objectives, [begun[1], begun[4]])
+    for objective, point in zip(objectives, points, strict=True):
+        together, alone = for_epochs(objective, 2), for_epochs(objective, 2)
+        together.judge(*point)
+        alone.judge(point.w, point.b, point.beta, point.n_iter)
+        ours, theirs = (by.finish("", Status.INTERRUPTED) for by in (together, alone))
+        assert ours.b == pytest.approx(theirs.b, abs=1e-12)
+        for name in ("primal", "dual", "gap", "kkt_violation", "slack_sum", "margin"):
+            value = getattr(theirs.certificate, name)
+            assert getattr(ours.certificate, name) == pytest.approx(value, rel=1e-9)
+        assert ours.certificate.n_support_free == theirs.certificate.n_support_free
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_classes_begun_together_keep_what_they_have_at_an_interruption(storage, monkeypatch):
+    X, numbers = classes(n=300, K=26)  # more than one group
+    X, calls = store(X, storage, np.float64), []
+    solve = DualCD.solve
+
+    def interrupted(self, objective, monitor, start):
+        calls.append(start.begun)
+        monitor._interrupt.requested = len(calls) == 2
+        return solve(self, objective, monitor, start)
+
+    monkeypatch.setattr(DualCD, "solve", interrupted)
+    model = LinearSVC(0.1, solver="dual_cd", tol=1e-8, max_iter=None)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model.fit(X, numbers)
+    assert len(calls) == 2
+    assert model.coef_[: one_vs_rest.GROUP].any(axis=1).all()
+    assert not model.coef_[one_vs_rest.GROUP :].any()
+    for j, solution in enumerate(model.solutions_[2:], 2):
+        alone = Objective(
+            Problem(X, np.where(numbers == j, 1.0, -1.0), np.full(300, 0.1)), solution.loss
+        )
+        assert solution.status is Status.INTERRUPTED
+        expected = certify(alone, solution.w, solution.b, solution.beta)
+        assert solution.certificate.gap == pytest.approx(expected.gap, rel=1e-9)
+        assert solution.certificate.primal == pytest.approx(expected.primal, rel=1e-9)
 
 
 @LOSSES

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,9 +20,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 import maxmargin._core as _core
 from maxmargin.certificate import Certificate, Status, total
 from maxmargin.estimators._progress import Progress
+from maxmargin.estimators._tasks import Fit, Tasks
 from maxmargin.joint import JointObjective
 from maxmargin.losses import Loss
-from maxmargin.multiclass import class_numbers, collapsed, in_threads, n_threads
+from maxmargin.multiclass import class_numbers, collapsed, n_threads
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Record, Solution
@@ -33,7 +33,6 @@ from maxmargin.solvers import (
     CrammerSinger,
     DualCD,
     JointMonitor,
-    Monitor,
     Newton,
     Solver,
     Start,
@@ -41,7 +40,6 @@ from maxmargin.solvers import (
     choose,
     interruptible,
 )
-from maxmargin.solvers.one_vs_rest import GROUP, begin_together
 from maxmargin.validation import (
     Array,
     Matrix,
@@ -246,64 +244,33 @@ class LinearModel(CertifiedModel):
         If `members` are given, a problem has those rows only; if `numbers`, the targets are those
         of one class against the rest, by the number of each row's class.
         """
-        begin = time.perf_counter()
-        stopping = self._stopping()
+        begin, stopping = time.perf_counter(), self._stopping()
         none = np.zeros(X.shape[0])
         compress = members is None and self._reads_often(loss)
-        problem = self._problem(X, none, none, compress=compress)
-        starts = self._starts(costs, self._seeds(len(targets)), X.shape[1])
-        together = False
-        if members is None:
-            first = self._linear_objective(problem, targets[0], costs[0], loss)
-            sweeps = isinstance(self._solver(first), DualCD)
-            together = sweeps and numbers is not None and starts[0].beta is None
+        tasks = Tasks(
+            self._problem(X, none, none, compress=compress),
+            targets,
+            costs,
+            members,
+            self._starts(costs, self._seeds(len(targets)), X.shape[1]),
+            partial(self._linear_objective, loss=loss),
+            self._solver,
+        )
+        if numbers is not None and not self._sweeps_afresh(tasks):
+            numbers = None
         with interruptible() as interrupt:
             progress = Progress(self, X, y, len(targets), interrupt)
             progress.begin()
-
-            def begin_group(group: range) -> None:
-                """Make the first epochs of these classes in common passes over the rows."""
-                assert numbers is not None
-                objective = self._linear_objective(problem, targets[0], costs[0], loss)
-                monitor = Monitor(objective, stopping, interrupt, None, begin)
-                begun = begin_together(
-                    objective,
-                    numbers - np.int32(group.start),
-                    len(group),
-                    starts[group.start].seed,
-                    monitor,
-                )
-                for task, so_far in zip(group, begun, strict=True):
-                    starts[task] = replace(starts[task], begun=so_far)
-
-            def solve(task: int) -> Solution:
-                target, cost, start = targets[task], costs[task], starts[task]
-                rows = None if members is None else members[task]
-                own = problem if rows is None else Problem(problem.X[rows], target, cost)
-                objective = self._linear_objective(own, target, cost, loss)
-                check_magnitudes(own.squared_norms, target, cost)
-                if _alike(target, cost):  # the optimum is w = 0
-                    start = Start(start.seed, np.zeros_like(target))
-                with progress.reporting(task) as report:
-                    monitor = Monitor(objective, stopping, interrupt, report, begin)
-                    solver = self._solver(objective)
-                    if interrupt.requested and start.beta is None and start.begun is None:
-                        nothing = np.zeros(own.n_features), 0.0, np.zeros_like(target)
-                        status = monitor.judge(*nothing, 0)
-                        return monitor.finish(solver.name, status, steps=0, bound=math.inf)
-                    return solver.solve(objective, monitor, start)
-
-            solutions = []
-            size = GROUP if together else len(targets)
-            for lowest in range(0, len(targets), size):
-                group = range(lowest, min(lowest + size, len(targets)))
-                if together:
-                    begin_group(group)
-                solutions += in_threads(solve, group, n_threads(getattr(self, "n_jobs", None)))
-        self._store(solutions)
+            jobs = n_threads(getattr(self, "n_jobs", None))
+            fit = Fit(tasks, stopping, interrupt, progress, begin, jobs)
+            self._store(fit.run(numbers))
         self._members = members
         progress.end()
         self._warn_if_unproven(X)
+
+    def _sweeps_afresh(self, tasks: Tasks) -> bool:
+        """Whether coordinate descent starts from 0."""
+        return tasks.starts[0].beta is None and isinstance(self._solver(tasks.posed(0)), DualCD)
 
     def _fit_joint(self, X: Matrix, y: NDArray[Any], cost: Array) -> None:
         """Solve the one problem of all classes and store what was learnt."""
@@ -390,9 +357,3 @@ def joint_solver(given: Any) -> Any:
         f"multi_class='crammer_singer' is solved by solver='dual_cd', 'pegasos' or 'sgd', got"
         f" {given!r}. Use solver='auto', or multi_class='ovr'."
     )
-
-
-def _alike(target: Array, cost: Array) -> bool:
-    """Whether no two samples of positive weight are to be told apart."""
-    live = target if cost.all() else target[cost > 0.0]
-    return len(live) == 0 or bool((live == live[0]).all())

@@ -273,14 +273,25 @@ class Monitor:
         self._keep(certificate, (w.copy(), b), beta)
         return self._decide(n_iter)
 
-    def judge(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:
-        """Certify the point, remember what is best of it, and decide."""
-        objective, z = self.objective, None
-        beta = objective.feasible(beta)
+    def judge(
+        self,
+        w: Array,
+        b: float,
+        beta: Array,
+        n_iter: int,
+        known: tuple[Array, Array] | tuple[None, None] = (None, None),
+    ) -> Status:
+        """Certify the point, remember what is best of it, and decide.
+
+        Known may be Xw and Σ β_i x_i of a feasible β.
+        """
+        objective, (z, dual_w) = self.objective, known
+        if dual_w is None:
+            beta = objective.feasible(beta)
         if objective.intercept is Intercept.FREE and objective.loss.bounded:
-            z = objective.problem.predict(w, 0.0)
+            z = objective.problem.predict(w, 0.0) if z is None else z
             b = objective.best_intercept(z)
-        certificate = certify_pair(objective, w, b, beta, z)
+        certificate = certify_pair(objective, w, b, beta, z, dual_w)
         self._keep(certificate, (w.copy(), b), beta)
         return self._decide(n_iter)
 

@@ -105,7 +105,7 @@ class _Ascent:
         """Go on in float64, with the weights summed up anew."""
         beta = -self.alpha[:, : self.objective.n_classes]
         beta[self.objective.own] += self.objective.problem.cost
-        self.narrow, self.W = False, self.objective.lay_out(self.objective.weights(beta))
+        self.narrow, self.W = False, self.objective.weights(beta)
 
     def judged_by(self, monitor: JointMonitor) -> Status:
         """Ask for the proof."""

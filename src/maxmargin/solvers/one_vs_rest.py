@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 import maxmargin._core as _core
+from maxmargin.joint import coef_of, combine_classes, lay_out, predict_classes
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solvers.base import SECONDS_PER_CALL, Begun, Monitor, bias_of
+from maxmargin.validation import Array
 
 #: Classes served at once: the sums of as many stay in registers, and n × GROUP values in memory.
 GROUP = 24
@@ -19,6 +23,16 @@ IN_PLAY, MOST = 0.2, 6
 
 #: Weights w = w_β + δ, where δ is the rounding of float32, cost ½‖δ‖² of the gap: 1e-12 of ½‖w‖².
 LEAST_TOL = 1e-9
+
+
+class Point(NamedTuple):
+    """What `Monitor.judge` is told: w, b, a feasible β, the epochs, and Xw and Σ β_i x_i."""
+
+    w: Array
+    b: float
+    beta: Array
+    n_iter: int
+    known: tuple[Array, Array]
 
 
 def begin_together(
@@ -71,6 +85,35 @@ def begin_together(
         )
         for j in range(K)
     ]
+
+
+def points_so_far(objectives: list[Objective], begun: list[Begun]) -> list[Point]:
+    """Return where classes are that were begun together, in common passes over the rows."""
+    problem, K = objectives[0].problem, len(objectives)
+    by_feature = _core.by_feature(problem.rows)
+    w = np.stack([so_far.w for so_far in begun])
+    z = predict_classes(problem, lay_out(w, by_feature=by_feature), K)
+    beta = [
+        objective.feasible(so_far.beta) for objective, so_far in zip(objectives, begun, strict=True)
+    ]
+    dual_w = coef_of(combine_classes(problem, np.stack(beta, 1)), K, by_feature=by_feature)
+    feature = bias_of(objectives[0], reach=1.0).feature
+    return [
+        Point(
+            so_far.w,
+            so_far.anchor + feature * so_far.bias_weight,
+            beta[j],
+            so_far.epochs,
+            (z[:, j].copy(), dual_w[j]),
+        )
+        for j, so_far in enumerate(begun)
+    ]
+
+
+def no_point(objective: Objective) -> Point:
+    """Return where a class is that was not begun."""
+    n, d = objective.problem.n_samples, objective.problem.n_features
+    return Point(np.zeros(d), 0.0, np.zeros(n), 0, (np.zeros(n), np.zeros(d)))
 
 
 def _split(active: NDArray[np.uint8]) -> tuple[NDArray[np.int32], int]:
