@@ -115,9 +115,10 @@ def test_classes_begun_together_keep_what_they_have_at_an_interruption(storage, 
         alone = Objective(
             Problem(X, np.where(numbers == j, 1.0, -1.0), np.full(300, 0.1)), solution.loss
         )
-        assert solution.status is Status.INTERRUPTED
+        proven = solution.certificate.relative_gap <= 1e-8
+        assert solution.status is (Status.OPTIMAL if proven else Status.INTERRUPTED)
         expected = certify(alone, solution.w, solution.b, solution.beta)
-        assert solution.certificate.gap == pytest.approx(expected.gap, rel=1e-9)
+        assert solution.certificate.gap == pytest.approx(expected.gap, rel=1e-9, abs=1e-12)
         assert solution.certificate.primal == pytest.approx(expected.primal, rel=1e-9)
 
 
