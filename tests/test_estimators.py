@@ -511,7 +511,7 @@ def test_scikit_learns_scores_are_those_of_each_look(Model, data):
     name = "accuracy" if Model is LinearSVC else "r2"
     monitor = ScoringMonitor(scoring=name)
     model = Model(solver="dual_cd").set_callbacks(monitor).fit(*data)
-    (*looks, fit) = [row[name] for row in monitor.get_logs().data]
+    (fit, *looks) = [row[name] for row in monitor.get_logs().data]
     assert len(looks) == len(model.history_)
     assert looks[-1] == fit == model.score(*data)
 

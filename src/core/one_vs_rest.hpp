@@ -57,7 +57,7 @@ MAXMARGIN_CLONES void one_vs_rest(const Rows& rows, const RestProblem& problem,
                                   RestScratch& scratch, Sweep& sweep, const Deadline& deadline) {
   constexpr Size kAhead = 2;
   constexpr Size kClockMask = 63;
-  constexpr double kShrink = 0.25;  // as in dual_cd.hpp
+  constexpr double kShrink = 0.25;  // of the worst violation
   const Size K = problem.n_classes, stride = padded(K), n = rows.n_samples;
   double *z = scratch.z.data(), *change = scratch.change.data();
   const double *w_bias = state.w_bias, *anchor = state.anchor, *threshold = state.threshold;

@@ -20,7 +20,7 @@ def sweep(objective, feature, anchor, state, random):
     lower, upper, curvature = objective.loss.box(y, cost)
     beta, w, order = state.beta, state.w, state.order
     random.shuffle(order, state.n_active)
-    state.violation = state.gap = 0.0
+    violations, state.gap = [], 0.0
     k = 0
     while k < state.n_active:
         i = order[k]
@@ -37,7 +37,7 @@ def sweep(objective, feature, anchor, state, random):
         k += 1
         if violation <= 0:
             continue
-        state.violation = max(state.violation, violation)
+        violations.append(violation)
         one = slice(i, i + 1)
         value = objective.loss.value(y[one], cost[one], np.array([z]))[0]
         conjugate = objective.loss.conjugate(y[one], cost[one], beta[one])[0]
@@ -49,7 +49,8 @@ def sweep(objective, feature, anchor, state, random):
         state.dual += objective.loss.conjugate(y[one], cost[one], beta[one])[0] - conjugate
         state.dual -= change * (z + 0.5 * (x @ x) * change)
         w += change * x
-    state.threshold = 0.25 * state.violation if state.violation > 0 else np.inf
+    state.violation = max(violations, default=0.0)
+    state.threshold = min(0.25 * state.violation, np.mean(violations)) if violations else np.inf
     if state.first:
         linear = (y - anchor) @ beta - epsilon * np.abs(beta).sum()
         scale = min(1.0, linear / (w @ w + curvature @ beta**2))
