@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.metrics import pairwise
 
 from made import STORAGES, store
-from maxmargin import _core, kernels
+from maxmargin import _core
 from maxmargin.kernels import (
     ChiSquared,
     Cosine,
@@ -22,11 +22,11 @@ from maxmargin.kernels import (
     Sigmoid,
     Sum,
     User,
-    dots,
-    gamma_of,
     mercer_check,
-    squares,
+    products,
 )
+from maxmargin.kernels.products import dots, squares
+from maxmargin.kernels.standard import gamma_of
 from maxmargin.solvers.kernel_samples import KernelSamples
 
 RNG = np.random.default_rng(0)
@@ -116,7 +116,7 @@ def test_every_kernel_takes_every_storage(kernel, storage, dtype):
 
 @pytest.mark.parametrize("kernel", [ChiSquared(0.1), HistogramIntersection()])
 def test_sparse_histograms_are_not_laid_out_all_at_once(kernel, monkeypatch):
-    monkeypatch.setattr(kernels, "_DENSE", 2**15)
+    monkeypatch.setattr(products, "_DENSE", 2**15)
     rng = np.random.default_rng(0)
     wide = sparse.csr_array((rng.random((300, 10_000)) < 1e-3) * rng.random((300, 10_000)))
     tracemalloc.start()

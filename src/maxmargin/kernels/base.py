@@ -1,0 +1,153 @@
+"""What a kernel is, and kernels made of kernels."""
+
+from __future__ import annotations
+
+import numbers
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import maxmargin._core as _core
+from maxmargin.validation import Array, Matrix, check_positive
+
+
+class Kernel(ABC):
+    """A kernel with its parameters.
+
+    `mercer` tells whether it is positive semidefinite whatever the samples; None: nobody knows.
+    """
+
+    mercer: bool | None = True
+
+    @property
+    def unit(self) -> float:
+        """By what the samples are multiplied for `formula`."""
+        return 1.0
+
+    @abstractmethod
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        """k(a, b) for every row a of A and b of B, in float64."""
+
+    def eps(self, X: Matrix) -> float:
+        """Return the relative rounding of the type in which its values on such samples come."""
+        del X
+        return float(np.finfo(np.float64).eps)
+
+    def diagonal(self, A: Matrix) -> Array:
+        """k(a, a) for every row a of A."""
+        blocks = [A[begin : begin + 16] for begin in range(0, A.shape[0], 16)]
+        return np.concatenate([np.diag(self(block, block)) for block in blocks])
+
+    def formula(self) -> _core.KernelFormula | None:
+        """Return what the core computes the same by, of samples times `unit`; None if it cannot."""
+        return None
+
+    def fitted(self, X: Matrix, weight: Array | None = None) -> Kernel:
+        """Return the kernel with every parameter a number: rules such as "scale" look at X.
+
+        A weight counts like a repetition of the row.
+        """
+        del X, weight
+        return self
+
+    def __add__(self, other: object) -> Kernel:
+        if not isinstance(other, Kernel):
+            raise _not_a_kernel("added to", other)
+        return Sum(self, other)
+
+    def __radd__(self, other: object) -> Kernel:
+        """Begin `sum`, which adds the first kernel to 0."""
+        return self if isinstance(other, int) and other == 0 else self + other
+
+    def __mul__(self, other: object) -> Kernel:
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        if not isinstance(other, numbers.Real):
+            raise _not_a_kernel("multiplied by", other)
+        return Scaled(float(other), self)
+
+    __rmul__ = __mul__
+
+
+@dataclass(frozen=True)
+class _Pair(Kernel):
+    """Two kernels, combined value by value; certain to be a kernel if both are."""
+
+    first: Kernel
+    second: Kernel
+
+    @staticmethod
+    @abstractmethod
+    def _combined(first: Array, second: Array) -> Array:
+        """Combine the values of both."""
+
+    @property
+    def mercer(self) -> bool | None:  # type: ignore[override]
+        """Sums are by definition, products by Schur's theorem."""
+        return True if self.first.mercer and self.second.mercer else None
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        return self._combined(self.first(A, B), self.second(A, B))
+
+    def eps(self, X: Matrix) -> float:
+        return max(self.first.eps(X), self.second.eps(X))
+
+    def diagonal(self, A: Matrix) -> Array:
+        return self._combined(self.first.diagonal(A), self.second.diagonal(A))
+
+    def fitted(self, X: Matrix, weight: Array | None = None) -> Kernel:
+        return replace(
+            self, first=self.first.fitted(X, weight), second=self.second.fitted(X, weight)
+        )
+
+
+class Sum(_Pair):
+    """k₁ + k₂."""
+
+    @staticmethod
+    def _combined(first: Array, second: Array) -> Array:
+        return first + second
+
+
+class Product(_Pair):
+    """k₁ k₂."""
+
+    @staticmethod
+    def _combined(first: Array, second: Array) -> Array:
+        return first * second
+
+
+@dataclass(frozen=True)
+class Scaled(Kernel):
+    """factor × k."""
+
+    factor: float
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        check_positive("factor", self.factor, advice="A negative multiple is not a kernel.")
+
+    @property
+    def mercer(self) -> bool | None:  # type: ignore[override]
+        """As certain as of the kernel itself."""
+        return self.kernel.mercer
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        return self.factor * self.kernel(A, B)
+
+    def eps(self, X: Matrix) -> float:
+        return self.kernel.eps(X)
+
+    def diagonal(self, A: Matrix) -> Array:
+        return self.factor * self.kernel.diagonal(A)
+
+    def fitted(self, X: Matrix, weight: Array | None = None) -> Kernel:
+        return Scaled(self.factor, self.kernel.fitted(X, weight))
+
+
+def _not_a_kernel(how: str, other: object) -> TypeError:
+    return TypeError(
+        f"A kernel cannot be {how} {other!r}. Sums and products are of kernels: wrap a function as"
+        " maxmargin.kernels.User(function). A multiple is a positive number times a kernel."
+    )

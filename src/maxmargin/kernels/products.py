@@ -1,0 +1,103 @@
+"""Inner products and distances of samples, dense or sparse, in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics import pairwise
+
+import maxmargin._core as _core
+from maxmargin.validation import Array, Matrix, view_rows
+
+#: Values of sparse rows that may be laid out densely.
+_DENSE = 2**22
+
+
+def dots(A: Matrix, B: Matrix) -> Array:
+    """Return ⟨a, b⟩ of every pair, in float64."""
+    if sparse.issparse(A) and sparse.issparse(B):
+        if B.shape[0] * B.shape[1] > _DENSE:
+            out = np.empty((A.shape[0], B.shape[0]))
+            _core.sparse_products(_sparse_rows(A), _sparse_rows(B), out)
+            return out
+        B = B.toarray()  # rows of A times a dense matrix are faster where that is small
+    return np.asarray(plain(double(A) @ double(B).T))
+
+
+def squares(A: Matrix) -> Array:
+    """‖a‖² of every row, in float64."""
+    if sparse.issparse(A):
+        norms = np.empty(A.shape[0])
+        _sparse_rows(A).squared_norms(0, len(norms), norms)
+        return norms
+    return np.asarray(np.einsum("ij,ij->i", A, A, dtype=np.float64))
+
+
+def _sparse_rows(A: Matrix) -> _core.Rows:
+    """Return the core's view of a sparse matrix of any kind."""
+    A = A.tocsr()
+    return view_rows(A if A.dtype in (np.float32, np.float64) else A.astype(np.float64))[1]
+
+
+def squared_distances(A: Matrix, B: Matrix) -> Array:
+    """Return ‖a − b‖² of every pair, at least 0."""
+    A, B = seen_from_one(A, B)
+    distances = squares(A)[:, None] + squares(B)[None, :] - 2.0 * dots(A, B)
+    return np.maximum(distances, 0.0, out=distances)
+
+
+def seen_from_one(A: Matrix, B: Matrix) -> tuple[Matrix, Matrix]:
+    """Subtract a sample from all, where they are dense, lest differences of distances cancel.
+
+    One matrix given twice stays one: half of its dot products are enough then.
+    """
+    if sparse.issparse(A) or sparse.issparse(B) or B.shape[0] == 0:
+        return A, B
+    shifted = double(B) - B[:1]
+    return shifted if A is B else double(A) - B[:1], shifted
+
+
+def manhattan(A: Matrix, B: Matrix) -> Array:
+    """Return ‖a − b‖₁ of every pair, in float64."""
+    A, B = _short_indices(double(A)), _short_indices(double(B))
+    return np.asarray(pairwise.manhattan_distances(A, B))
+
+
+def _short_indices(A: Matrix) -> Matrix:
+    """Return CSR rows with 32-bit indices if they fit: scikit-learn's distances take no others.
+
+    They are in order before: it would sort them in place, and with them the values of A.
+    """
+    if not sparse.issparse(A) or max(A.nnz, A.shape[1]) > np.iinfo(np.int32).max:
+        return A
+    A, _ = view_rows(A.tocsr())
+    indices, offsets = (part.astype(np.int32, copy=False) for part in (A.indices, A.indptr))
+    return type(A)((A.data, indices, offsets), shape=A.shape)
+
+
+def totals(A: Matrix) -> Array:
+    """Return Σ a_j of every row, in float64."""
+    return np.asarray(double(A).sum(axis=1)).ravel()
+
+
+def double(A: Matrix) -> Matrix:
+    """Return the samples in float64, copied only if they are not."""
+    return A.astype(np.float64, copy=False)
+
+
+def plain(values: Any) -> Any:
+    """Return a dense array of what may be sparse."""
+    return values.toarray() if sparse.issparse(values) else values
+
+
+def dense(A: Matrix) -> Array:
+    """Return a dense copy, which scikit-learn may write to even where A is read-only."""
+    return np.array(plain(A), dtype=np.float64)
+
+
+def blocks(A: Matrix) -> list[slice]:
+    """Cut the rows into as many at a time as may be laid out densely."""
+    step = max(1, _DENSE // max(1, A.shape[1]))
+    return [slice(begin, begin + step) for begin in range(0, A.shape[0], step)]

@@ -1,0 +1,252 @@
+"""The kernels with a formula."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import numbers
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics import pairwise
+
+import maxmargin._core as _core
+from maxmargin.kernels.base import Kernel
+from maxmargin.kernels.products import (
+    blocks,
+    dense,
+    dots,
+    manhattan,
+    seen_from_one,
+    squared_distances,
+    squares,
+    totals,
+)
+from maxmargin.validation import Array, Matrix, check_count, check_positive
+
+#: Rules for γ.
+GAMMA_RULES = ("scale", "auto", "median")
+
+#: Samples whose pairwise distances the median rule looks at.
+_MEDIAN_SAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """⟨x, z⟩."""
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        return dots(A, B)
+
+    def diagonal(self, A: Matrix) -> Array:
+        return squares(A)
+
+    def formula(self) -> _core.KernelFormula:
+        return _core.KernelFormula(_core.KernelKind.linear, 1.0, 0.0, 1)
+
+
+@dataclass(frozen=True)
+class _WithGamma(Kernel):
+    """A kernel whose γ may be a rule: "scale" 1/(d var X), "auto" 1/d, "median" 1/median‖x−z‖²."""
+
+    gamma: float | str = "scale"
+
+    def __post_init__(self) -> None:
+        if self.gamma not in GAMMA_RULES:
+            check_positive("gamma", self.gamma, advice='Or "scale", "auto" or "median".')
+
+    def fitted(self, X: Matrix, weight: Array | None = None) -> Kernel:
+        return replace(self, gamma=gamma_of(self.gamma, X, weight))
+
+    @property
+    def unit(self) -> float:
+        """The power of 2 next to √γ: neither γ nor the samples leave float32, nor lose a bit."""
+        return 2.0 ** round(0.5 * math.log2(self._gamma))
+
+    @property
+    def _gamma(self) -> float:
+        if isinstance(self.gamma, str):
+            raise ValueError(f"gamma={self.gamma!r} is a rule: call kernel.fitted(X) first.")
+        return float(self.gamma)
+
+
+@dataclass(frozen=True)
+class Polynomial(_WithGamma):
+    """(γ⟨x, z⟩ + coef0)^degree; a kernel where coef0 ≥ 0."""
+
+    degree: int = 3
+    coef0: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("degree", self.degree, advice="3 is usual.")
+        _check_offset(self.coef0)
+
+    @property
+    def mercer(self) -> bool:  # type: ignore[override]
+        """Whether the powers of ⟨x, z⟩ all have coefficients of at least 0."""
+        return self.coef0 >= 0.0
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        values = np.ascontiguousarray(dots(A, B))
+        _core.polynomial_values(values, self._gamma, self.coef0, self.degree)
+        return values
+
+    def diagonal(self, A: Matrix) -> Array:
+        return np.asarray((self._gamma * squares(A) + self.coef0) ** self.degree)
+
+    def formula(self) -> _core.KernelFormula:
+        kind = _core.KernelKind.polynomial
+        return _core.KernelFormula(kind, self._gamma / self.unit**2, self.coef0, self.degree)
+
+
+@dataclass(frozen=True)
+class Gaussian(_WithGamma):
+    """exp(−γ‖x − z‖²); γ = 1/(2σ²)."""
+
+    @classmethod
+    def of_width(cls, sigma: float) -> Gaussian:
+        """Return the Gaussian of standard deviation σ."""
+        return cls(0.5 / check_positive("sigma", sigma, advice="γ = 1/(2σ²).") ** 2)
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        A, B = seen_from_one(A, B)
+        values, own = np.ascontiguousarray(dots(A, B)), squares(A)
+        _core.gaussian_values(values, own, own if A is B else squares(B), self._gamma)
+        return values
+
+    def diagonal(self, A: Matrix) -> Array:
+        return np.ones(A.shape[0])
+
+    def formula(self) -> _core.KernelFormula:
+        return _core.KernelFormula(_core.KernelKind.gaussian, self._gamma / self.unit**2, 0.0, 1)
+
+
+@dataclass(frozen=True)
+class Laplacian(_WithGamma):
+    """exp(−γ‖x − z‖₁)."""
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        values = manhattan(A, B)
+        values *= -self._gamma
+        np.exp(values, out=values)
+        return values
+
+    def diagonal(self, A: Matrix) -> Array:
+        return np.ones(A.shape[0])
+
+
+@dataclass(frozen=True)
+class Sigmoid(_WithGamma):
+    """tanh(γ⟨x, z⟩ + coef0): not positive semidefinite, so an optimum need not be global."""
+
+    coef0: float = 0.0
+    mercer = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_offset(self.coef0)
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        return np.asarray(np.tanh(self._gamma * dots(A, B) + self.coef0))
+
+    def diagonal(self, A: Matrix) -> Array:
+        return np.asarray(np.tanh(self._gamma * squares(A) + self.coef0))
+
+    def formula(self) -> _core.KernelFormula:
+        return _core.KernelFormula(
+            _core.KernelKind.sigmoid, self._gamma / self.unit**2, self.coef0, 1
+        )
+
+
+@dataclass(frozen=True)
+class Cosine(Kernel):
+    """⟨x, z⟩ / (‖x‖ ‖z‖), 0 where one of them is 0."""
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        product = np.sqrt(np.multiply.outer(squares(A), squares(B)))
+        return np.divide(dots(A, B), product, out=np.zeros_like(product), where=product > 0.0)
+
+    def diagonal(self, A: Matrix) -> Array:
+        return (squares(A) > 0.0).astype(np.float64)
+
+    def formula(self) -> _core.KernelFormula:
+        return _core.KernelFormula(_core.KernelKind.cosine, 1.0, 0.0, 1)
+
+
+@dataclass(frozen=True)
+class ChiSquared(Kernel):
+    """exp(−γ Σ (x_j − z_j)² / (x_j + z_j)), for histograms."""
+
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive("gamma", self.gamma, advice="1.0 is usual.")
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        A, B = (M.tocsr() if sparse.issparse(M) else M for M in (A, B))
+        _check_histograms("chi²", A, B)
+        values = np.empty((A.shape[0], B.shape[0]))
+        for rows, columns in itertools.product(blocks(A), blocks(B)):
+            values[rows, columns] = pairwise.chi2_kernel(
+                dense(A[rows]), dense(B[columns]), gamma=self.gamma
+            )
+        return values
+
+    def diagonal(self, A: Matrix) -> Array:
+        return np.ones(A.shape[0])
+
+
+@dataclass(frozen=True)
+class HistogramIntersection(Kernel):
+    """Σ min(x_j, z_j) = ½(Σ x_j + Σ z_j − ‖x − z‖₁), for histograms.
+
+    What is less than the rounding of the larger sum is lost.
+    """
+
+    def __call__(self, A: Matrix, B: Matrix) -> Array:
+        _check_histograms("histogram intersection", A, B)
+        values = np.add.outer(totals(A), totals(B))
+        values -= manhattan(A, B)
+        values *= 0.5
+        return values
+
+    def diagonal(self, A: Matrix) -> Array:
+        _check_histograms("histogram intersection", A)
+        return totals(A)
+
+
+def gamma_of(gamma: float | str, X: Matrix, weight: Array | None = None) -> float:
+    """Return the number that a rule means for these samples; a weight counts like a repetition."""
+    if not isinstance(gamma, str):
+        return float(gamma)
+    if gamma == "auto":
+        return 1.0 / int(X.shape[1])
+    weight = np.ones(X.shape[0]) if weight is None else weight
+    if gamma == "scale":
+        total = float(weight.sum()) * X.shape[1]
+        mean = float((weight @ X).sum()) / total
+        if sparse.issparse(X):
+            variance = float(weight @ squares(X)) / total - mean**2
+        else:
+            variance = float(weight @ squares(X - mean)) / total
+        return 1.0 / (X.shape[1] * variance) if variance > 1e-14 * mean**2 else 1.0
+    rows = np.flatnonzero(weight)
+    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), _MEDIAN_SAMPLES)).astype(int)]
+    distances = squared_distances(X[rows], X[rows])[np.triu_indices(len(rows), 1)]
+    median = float(np.median(distances)) if len(distances) else 0.0
+    return 1.0 / median if median > 0.0 else 1.0
+
+
+def _check_offset(coef0: object) -> None:
+    if not isinstance(coef0, numbers.Real) or not np.isfinite(float(coef0)):
+        raise ValueError(f"coef0 must be a finite number, got {coef0!r}.")
+
+
+def _check_histograms(name: str, *matrices: Matrix) -> None:
+    for A in matrices:
+        if (A.data if sparse.issparse(A) else A).min(initial=0) < 0:
+            raise ValueError(
+                f"The {name} kernel is for histograms: X must not have negative values."
+            )
