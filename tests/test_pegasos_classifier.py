@@ -431,3 +431,54 @@ def test_a_warm_start_leaves_an_intercept_behind():
     with pytest.warns(ConvergenceWarning):
         model.set_params(fit_intercept=False).fit(X, y)
     assert model.intercept_[0] == 0.0
+
+
+KINDS = pytest.mark.parametrize(
+    "settings",
+    [{}, {"kernel": "rbf"}, {"multi_class": "crammer_singer"}],
+    ids=["linear", "rbf", "crammer_singer"],
+)
+
+
+@pytest.mark.parametrize("class_weight", [{0: 3.0, 1: 0.5}, "balanced"])
+def test_class_weights_are_those_of_the_exact_machine(class_weight):
+    model = classifier(class_weight=class_weight).fit(X, Y)
+    exact = LinearSVC(lam=1e-2, class_weight=class_weight, tol=1e-8).fit(X, Y)
+    plain = LinearSVC(lam=1e-2, tol=1e-8).fit(X, Y).certificate_.primal
+    assert model.certificate_.relative_gap <= 0.05
+    assert model.certificate_.dual <= exact.certificate_.primal <= model.certificate_.primal
+    assert exact.certificate_.primal != pytest.approx(plain, rel=0.05)
+
+
+@KINDS
+def test_class_weights_of_a_stream_are_weights_of_its_samples(settings):
+    factors = {0: 2.0, 1: 0.5, 2: 0.0}
+    by_class = classifier(class_weight=factors, **settings)
+    by_sample = classifier(**settings)
+    data, y = IRIS
+    for rows in (slice(0, 150, 2), slice(100, 150), slice(1, 150, 2)):  # one has a class only
+        weight = np.array([factors[label] for label in y[rows]])
+        by_class.partial_fit(data[rows], y[rows], classes=[0, 1, 2])
+        if weight.any():
+            by_sample.partial_fit(data[rows], y[rows], [0, 1, 2], sample_weight=weight)
+    assert by_class.t_ >= by_sample.t_
+    assert np.isfinite(by_class.decision_function(data)).all()
+    assert (by_class.predict(data[:50]) == 0).all()
+
+
+@KINDS
+def test_class_weights_of_one_batch_are_weights_of_its_samples(settings):
+    data, y = IRIS
+    factors = np.array([2.0, 0.5, 1.5])
+    weighted = classifier(class_weight=dict(enumerate(factors)), **settings)
+    weighted.partial_fit(data, y, classes=[0, 1, 2])
+    other = classifier(**settings).partial_fit(data, y, [0, 1, 2], sample_weight=factors[y])
+    plain = classifier(**settings).partial_fit(data, y, [0, 1, 2])
+    f = other.decision_function(data)
+    np.testing.assert_array_equal(weighted.decision_function(data), f)
+    assert not np.allclose(plain.decision_function(data), f)
+
+
+def test_a_stream_has_no_balanced_classes():
+    with pytest.raises(ValueError, match=r"class_weight='balanced'.*dict"):
+        classifier(class_weight="balanced").partial_fit(X, Y, classes=[0, 1])

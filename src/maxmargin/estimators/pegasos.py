@@ -39,6 +39,7 @@ from maxmargin.validation import (
     check_choice,
     check_count,
     check_positive,
+    class_costs,
     sample_costs,
     view_rows,
 )
@@ -79,6 +80,8 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
         One against the rest, or one problem of all classes as for `LinearSVC`: with the hinge loss
         and without a kernel.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the loss by class; "balanced" needs all samples at once, so not on a stream.
     tol : float, default=1e-2
         Relative duality gap to prove.
     fit_intercept, penalized_intercept, intercept_scaling, max_iter, max_time, warm_start, n_jobs, \
@@ -115,6 +118,7 @@ random_state, verbose
         coef0: float = 0.0,
         max_support: int | None = 10_000,
         multi_class: Literal["ovr", "crammer_singer"] = "ovr",
+        class_weight: dict[Any, float] | str | None = None,
         tol: float = 1e-2,
         fit_intercept: bool = True,
         penalized_intercept: bool = False,
@@ -138,6 +142,7 @@ random_state, verbose
         self.coef0 = coef0
         self.max_support = max_support
         self.multi_class = multi_class
+        self.class_weight = class_weight
         self.tol = tol
         self.fit_intercept = fit_intercept
         self.penalized_intercept = penalized_intercept
@@ -165,6 +170,7 @@ random_state, verbose
         X, y = (self._check_training if self._linear else self._check_rows)(X, y)
         classes = class_labels(y)
         cost = sample_costs(X, None, self.lam, sample_weight)
+        cost = class_costs(cost, self.class_weight, classes, y)
         check_several_classes(y, cost)
         joint, self.classes_ = self._joint, classes
         self._streams: list[PegasosStream] = []
@@ -262,6 +268,12 @@ random_state, verbose
 
         Otherwise the first call must name all `classes`. λ is that of the first call.
         """
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} counts the samples of each class, and a batch"
+                " does not have all. Give a dict of factors:"
+                " sklearn.utils.class_weight.compute_class_weight makes them of a sample."
+            )
         first = not getattr(self, "_streams", [])
         X, y = self._check_rows(X, y, reset=first and not hasattr(self, "solutions_"))
         check_classification_targets(y)
@@ -279,6 +291,7 @@ random_state, verbose
                 f"y has the label {unknown.tolist()[0]!r}, which is not among the classes that this"
                 f" model knows: {self.classes_.tolist()}."
             )
+        weight = class_costs(weight, self.class_weight, self.classes_, y)
         X, _ = view_rows(X)
         for target, stream in zip(self._stream_targets(y), self._streams, strict=True):
             stream.step(X, target, weight)
