@@ -122,6 +122,16 @@ def test_classes_begun_together_keep_what_they_have_at_an_interruption(storage, 
         assert solution.certificate.primal == pytest.approx(expected.primal, rel=1e-9)
 
 
+def test_classes_begun_together_are_judged_together_when_time_is_over(monkeypatch):
+    X, numbers = classes(n=300, K=26)
+    monkeypatch.setattr(DualCD, "solve", lambda *_: pytest.fail("a class was gone on with"))
+    model = LinearSVC(0.1, solver="dual_cd", max_time=1e-9)
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        model.fit(X, numbers)
+    assert all(part.status is Status.STOPPED_BY_TIME for part in model.solutions_)
+    assert all(part.certificate.gap < np.inf for part in model.solutions_)
+
+
 @LOSSES
 @pytest.mark.parametrize("K", [3, 5, 20])
 def test_weights_in_float32_differ_by_rounding(loss, K):

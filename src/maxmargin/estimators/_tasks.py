@@ -86,11 +86,16 @@ class Fit:
             starts[task] = replace(starts[task], begun=so_far)
 
     def _solve(self, task: int) -> Solution | None:
-        """Solve one problem; not after Ctrl-C, unless it starts where a fit before ended."""
+        """Solve one problem; not after Ctrl-C, unless it starts where a fit before ended.
+
+        Nor after the time that there was, if it was begun together with others.
+        """
         start = self.tasks.starts[task]
         if self.interrupt.requested and start.beta is None:
             return None
         objective = self.tasks.posed(task)
+        if start.begun and self._monitor(objective, None).stopped():
+            return None
         own = objective.problem
         check_magnitudes(own.squared_norms, own.y, own.cost)
         if _alike(own.y, own.cost):  # the optimum is w = 0
