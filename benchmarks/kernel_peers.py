@@ -20,7 +20,7 @@ from benchmarks.peers import Effort, Job, Peer
 
 TARGET = 1e-4  # relative suboptimality of the dual objective
 LADDER = tuple({"tol": tol} for tol in (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5))
-OUR_LADDER = tuple({"tol": tol} for tol in (1e-2, 3e-3, 1e-3, 3e-4, TARGET))
+OUR_LADDER = tuple({"tol": tol} for tol in (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, TARGET))
 LOSSES = ("hinge", "epsilon_insensitive")
 CACHE_MB = 2048
 ROWS_THAT_FIT = 5000  # their kernel matrix fits in every default cache

@@ -153,12 +153,24 @@ def test_labels_that_look_like_targets_get_scikit_learns_warning():
 @MODELS
 @pytest.mark.parametrize(
     ("columns", "offsets"),
-    [([0, 7], [0, 1, 2]), ([0, -1], [0, 1, 2]), ([0, 1], [0, 1, 9])],
-    ids=["column too large", "column negative", "offset too large"],
+    [
+        ([0, 7], [0, 1, 2]),
+        ([0, -1], [0, 1, 2]),
+        ([0, 1], [0, 1, 9]),
+        ([0, 7, 2], [0, 0, 3]),
+        ([1, -1, 2], [0, 3, 3]),
+    ],
+    ids=[
+        "column too large",
+        "column negative",
+        "offset too large",
+        "large within",
+        "negative within",
+    ],
 )
 def test_unsound_csr_is_refused(Model, X, y, columns, offsets):
     broken = sparse.csr_matrix((2, 3))
-    broken.data = np.ones(2)
+    broken.data = np.ones(len(columns))
     broken.indices = np.array(columns, dtype=np.int32)
     broken.indptr = np.array(offsets, dtype=np.int32)
     with pytest.raises(ValueError, match=r"CSR|[Ii]nd"):

@@ -365,7 +365,8 @@ def test_a_warm_start_of_sgd_goes_on_from_its_weights(loss):
     np.testing.assert_array_equal(starts[0].w, first[0])
 
 
-def test_classes_not_begun_at_an_interruption_take_no_time(monkeypatch):
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_classes_not_begun_at_an_interruption_take_no_time(multi_class, monkeypatch):
     """The first class is stopped by a callback; the others are answered without a look at X."""
     calls = []
     solve = Newton.solve
@@ -375,7 +376,8 @@ def test_classes_not_begun_at_an_interruption_take_no_time(monkeypatch):
         return solve(self, objective, monitor, start)
 
     monkeypatch.setattr(Newton, "solve", counted)
-    model = LinearSVC(solver="newton", tol=1e-12).set_callbacks(Watcher(stop_after=1))
+    model = LinearSVC(solver="newton", tol=1e-12, multi_class=multi_class)
+    model.set_callbacks(Watcher(stop_after=1))
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model.fit(*IRIS)
     assert len(calls) == 1

@@ -189,6 +189,7 @@ NB_MODULE(_core, m) {
       .def_rw("n_active", &Sweep::n_active)
       .def_rw("threshold", &Sweep::threshold)
       .def_ro("violation", &Sweep::violation)
+      .def_ro("violations", &Sweep::violations)
       .def_ro("last_gap", &Sweep::last_gap)
       .def_ro("left", &Sweep::left)
       .def_rw("dual", &Sweep::dual)

@@ -10,7 +10,7 @@
 // Invariant: W_j = sum_i beta_ij (x_i, feature), and every alpha_i lies in its simplex.
 // Samples whose alpha has one entry, with more pull than the others by the last epoch's mean
 // violation, are set aside; the caller brings all of them back before it certifies, so shrinking
-// cannot change the answer. Sweep::violation is the sum of the violations here.
+// cannot change the answer.
 #pragma once
 
 #include <vector>
@@ -110,8 +110,7 @@ MAXMARGIN_CLONES void crammer_singer(const Rows& rows, const ClassProblem& probl
     if (sweep.cursor < 0) {
       sweep.cursor = 0;
       shuffle_rows(random, order, sweep.n_active, rows.n_samples);
-      sweep.violation = 0.0;
-      sweep.gap = 0.0;
+      sweep.violations = sweep.gap = 0.0;
     }
     while (sweep.cursor < sweep.n_active) {
       const Size k = sweep.cursor;
@@ -140,7 +139,7 @@ MAXMARGIN_CLONES void crammer_singer(const Rows& rows, const ClassProblem& probl
       }
       sweep.cursor = k + 1;
       if (move.violation <= 0.0) continue;
-      sweep.violation += move.violation;
+      sweep.violations += move.violation;
       sweep.gap += move.bracket;
       sweep.dual += move.gain;
       if (state.feature != 0.0) {
@@ -150,8 +149,9 @@ MAXMARGIN_CLONES void crammer_singer(const Rows& rows, const ClassProblem& probl
       add_to_classes(rows, i, moved, K, busy, state.W);
     }
     sweep.cursor = -1;
-    sweep.threshold = sweep.violation > 0.0 ? sweep.violation / static_cast<double>(sweep.n_active)
-                                            : std::numeric_limits<double>::infinity();
+    sweep.threshold = sweep.violations > 0.0
+                          ? sweep.violations / static_cast<double>(sweep.n_active)
+                          : std::numeric_limits<double>::infinity();
     if (state.free) {
       for (Size j = 0; j < K; ++j) {
         state.anchor[j] += state.feature * state.w_bias[j];

@@ -51,8 +51,9 @@ inline double crossing(Falls& falls, double start) {
   for (const auto& step : falls) total += step.second;
   const double slack = 1e-12 * total;
   const auto first = reaching(falls.begin(), falls.end(), slack, left);
-  if (left - first->second < -slack) return first->first;
-  return 0.5 * (first->first + reaching(first, falls.end(), -slack, left)->first);
+  const double from = first->first;
+  if (left - first->second < -slack) return from;
+  return 0.5 * (from + reaching(first, falls.end(), -slack, left)->first);
 }
 
 }  // namespace maxmargin

@@ -9,7 +9,7 @@
 // those in play only, takes over.
 //
 // Invariant: w_j = sum_i beta_ij (x_i, feature), but for the rounding of W. After an epoch `active`
-// marks the pairs that dual_cd.hpp would not have set aside in it.
+// marks the pairs that have no more slack than a quarter of the worst violation of the one before.
 #pragma once
 
 #include <vector>

@@ -2,8 +2,9 @@
 
 This is the only place where a primal-dual pair is judged. It knows nothing of the solver that made
 the pair: it recomputes every product from the rows, with the formulas of `core/certificate.hpp`,
-which share nothing with those of the solvers. Only for large kernel machines the values of f come
-from the solver's float32 kernel rows, summed anew (docs/certificates.md).
+which share nothing with those of the solvers. There are two exceptions: the values of f of a large
+kernel machine come from the solver's float32 kernel rows, summed anew (docs/certificates.md), and
+classes that were begun together and stopped are told their products, made in common passes.
 """
 
 from __future__ import annotations
@@ -316,13 +317,9 @@ def certify_pair(
     b: float,
     beta: Array,
     z: Array | None = None,
-    dual_w: Array | None = None,
 ) -> Certificate:
-    """Judge (w, b) by a feasible β; z = Xw if it is known, and then Σ β_i x_i, which is used up."""
+    """Judge (w, b) by a feasible β; z = Xw if it is known."""
     problem = objective.problem
-    if z is not None and dual_w is not None:
-        part = objective.judge.tally_values(z + b, beta)
-        return _summed(objective, w, b, beta, dual_w, [part])
     if z is None and (problem.wide or not w.any()):
         z = problem.predict(w, 0.0)
     dual_w = np.zeros(problem.n_features)
@@ -331,6 +328,14 @@ def certify_pair(
         for begin, end in problem.blocks()
     ]
     return _summed(objective, w, b, beta, dual_w, parts)
+
+
+def certify_products(
+    objective: Objective, w: Array, b: float, beta: Array, z: Array, dual_w: Array
+) -> Certificate:
+    """Judge (w, b) by a feasible β where Xw and Σ β_i x_i are known."""
+    part = objective.judge.tally_values(z + b, beta)
+    return _summed(objective, w, b, beta, dual_w.copy(), [part])
 
 
 def certify_point(objective: Objective, w: Array, b: float) -> tuple[Certificate, Array]:

@@ -101,10 +101,7 @@ class JointObjective:
 
     def zero(self, *, narrow: bool = False) -> Array:
         """Return the weights 0, laid out; in float32 if they are to be narrow."""
-        K, d = self.n_classes, self.problem.n_features
-        if not _core.by_feature(self.problem.rows):
-            return np.zeros((K, d))
-        return np.zeros((d, _core.padded(K, narrow)), np.float32 if narrow else np.float64)
+        return zero_weights(self.problem, self.n_classes, narrow=narrow)
 
     def widened(self, W: Array) -> Array:
         """Return weights, laid out, in float64."""
@@ -260,6 +257,14 @@ def lay_out(coef: Array, *, by_feature: bool) -> Array:
     return W
 
 
+def zero_weights(problem: Problem, n_classes: int, *, narrow: bool = False) -> Array:
+    """Return the weights 0, laid out; in float32 if they are to be narrow."""
+    if not _core.by_feature(problem.rows):
+        return np.zeros((n_classes, problem.n_features), np.float32 if narrow else np.float64)
+    padded = _core.padded(n_classes, narrow)
+    return np.zeros((problem.n_features, padded), np.float32 if narrow else np.float64)
+
+
 def coef_of(W: Array, n_classes: int, *, by_feature: bool) -> Array:
     """Return a copy of the core's weights, of shape (K, d)."""
     return (W[:, :n_classes].T if by_feature else W).copy(order="C")
@@ -275,8 +280,7 @@ def predict_classes(problem: Problem, W: Array, n_classes: int) -> Array:
 
 def combine_classes(problem: Problem, beta: Array) -> Array:
     """Return w_j = Σ_i β_ij x_i for β of shape (n, K), laid out."""
-    zero = np.zeros((beta.shape[1], problem.n_features))
-    W = lay_out(zero, by_feature=_core.by_feature(problem.rows))
+    W = zero_weights(problem, beta.shape[1])
     beta = np.ascontiguousarray(beta)
     for begin, end in problem.blocks():
         _core.combine_classes(problem.rows, beta, begin, end, W)

@@ -12,7 +12,7 @@ import numpy as np
 
 def sweep(objective, feature, anchor, state, random):
     """One epoch over the rows still in play. `state` has beta, w (bias last), order, n_active,
-    threshold, dual and whether it is the first; this adds violation and gap.
+    threshold, dual and whether it is the first; this adds the violations and the gap.
     """
     X, y, cost = objective.problem.X, objective.problem.y, objective.problem.cost
     rows = np.c_[X, np.full(len(y), feature)]
@@ -49,7 +49,7 @@ def sweep(objective, feature, anchor, state, random):
         state.dual += objective.loss.conjugate(y[one], cost[one], beta[one])[0] - conjugate
         state.dual -= change * (z + 0.5 * (x @ x) * change)
         w += change * x
-    state.violation = max(violations, default=0.0)
+    state.violation, state.violations = max(violations, default=0.0), sum(violations)
     state.threshold = min(0.25 * state.violation, np.mean(violations)) if violations else np.inf
     if state.first:
         linear = (y - anchor) @ beta - epsilon * np.abs(beta).sum()

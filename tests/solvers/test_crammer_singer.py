@@ -84,7 +84,7 @@ def compare_with_twin(core, K, epochs, close):
         coef = core.objective.coef(core.objective.widened(core.W))
         np.testing.assert_allclose(coef, state.W, **close)
         np.testing.assert_allclose(core.w_bias, state.w_bias, **close)
-        numbers = [core.sweep.violation, core.sweep.last_gap, core.sweep.dual]
+        numbers = [core.sweep.violations, core.sweep.last_gap, core.sweep.dual]
         np.testing.assert_allclose(numbers, [state.violation, state.gap, state.dual], **close)
     assert state.n_active < 60
 

@@ -73,10 +73,12 @@ def test_epochs_equal_the_twin(loss, storage, dtype, seed):
         assert core.sweep.n_active == state.n_active
         np.testing.assert_allclose(core.beta, state.beta, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(core.weights, state.w, rtol=1e-9, atol=1e-12)
-        close = [core.sweep.violation, core.sweep.last_gap, core.sweep.dual]
-        np.testing.assert_allclose(
-            close, [state.violation, state.gap, state.dual], rtol=1e-9, atol=1e-12
-        )
+        sweep = core.sweep
+        numbers = [sweep.violation, sweep.violations, sweep.last_gap, sweep.dual]
+        expected = [state.violation, state.violations, state.gap, state.dual]
+        np.testing.assert_allclose(numbers, expected, rtol=1e-9, atol=1e-12)
+        # Of the violations that a mean is of, one may be nothing but rounding.
+        assert sweep.threshold == pytest.approx(state.threshold, rel=0.05)
 
 
 @REGULARIZED_LOSSES

@@ -1,5 +1,6 @@
 """Common passes over the rows for all classes against the rest."""
 
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from made import DTYPES, STORAGES, as_float32, store
 from maxmargin import Intercept, LinearSVC, LinearSVR, Objective, Problem, _core
 from maxmargin.certificate import Status, certify
+from maxmargin.estimators import _tasks
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.solvers import DualCD, Monitor, Stopping, one_vs_rest
 from maxmargin.solvers.base import bias_of
@@ -83,7 +85,7 @@ def test_points_of_common_passes_have_the_certificates_of_their_own(loss, storag
     points = one_vs_rest.points_so_far(objectives, [begun[1], begun[4]])
     for objective, point in zip(objectives, points, strict=True):
         together, alone = for_epochs(objective, 2), for_epochs(objective, 2)
-        together.judge(*point)
+        together.judge_products(point)
         alone.judge(point.w, point.b, point.beta, point.n_iter)
         ours, theirs = (by.finish("", Status.INTERRUPTED) for by in (together, alone))
         assert ours.b == pytest.approx(theirs.b, abs=1e-12)
@@ -124,12 +126,31 @@ def test_classes_begun_together_keep_what_they_have_at_an_interruption(storage, 
 
 def test_classes_begun_together_are_judged_together_when_time_is_over(monkeypatch):
     X, numbers = classes(n=300, K=26)
+    begin = one_vs_rest.begin_together
+
+    def late(*args):
+        begun = begin(*args)
+        time.sleep(0.25)
+        return begun
+
+    monkeypatch.setattr(_tasks, "begin_together", late)
     monkeypatch.setattr(DualCD, "solve", lambda *_: pytest.fail("a class was gone on with"))
-    model = LinearSVC(0.1, solver="dual_cd", max_time=1e-9)
+    model = LinearSVC(0.1, solver="dual_cd", tol=1e-9, max_time=0.2)
     with pytest.warns(ConvergenceWarning, match="max_time"):
         model.fit(X, numbers)
-    assert all(part.status is Status.STOPPED_BY_TIME for part in model.solutions_)
-    assert all(part.certificate.gap < np.inf for part in model.solutions_)
+    assert model.coef_[: one_vs_rest.GROUP].any(axis=1).all()
+    assert not model.coef_[one_vs_rest.GROUP :].any()
+    assert {part.status for part in model.solutions_} <= {Status.STOPPED_BY_TIME, Status.OPTIMAL}
+
+
+@pytest.mark.parametrize(
+    ("factor", "settings", "message"),
+    [(1.0, {"loss": "perceptron"}, "regularised"), (1e160, {}, "overflow")],
+)
+def test_what_is_refused_is_refused_however_short_the_time(factor, settings, message):
+    X, numbers = classes()
+    with pytest.raises(ValueError, match=message):
+        LinearSVC(solver="dual_cd", max_time=1e-9, **settings).fit(factor * X, numbers)
 
 
 @LOSSES

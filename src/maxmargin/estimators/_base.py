@@ -256,21 +256,22 @@ class LinearModel(CertifiedModel):
             partial(self._linear_objective, loss=loss),
             self._solver,
         )
-        if numbers is not None and not self._sweeps_afresh(tasks):
+        if members is None and not self._sweeps_afresh(tasks):
             numbers = None
         with interruptible() as interrupt:
             progress = Progress(self, X, y, len(targets), interrupt)
             progress.begin()
             jobs = n_threads(getattr(self, "n_jobs", None))
-            fit = Fit(tasks, stopping, interrupt, progress, begin, jobs)
-            self._store(fit.run(numbers))
+            fit = Fit(tasks, numbers, stopping, interrupt, progress, begin, jobs)
+            self._store(fit.run())
         self._members = members
         progress.end()
         self._warn_if_unproven(X)
 
     def _sweeps_afresh(self, tasks: Tasks) -> bool:
         """Whether coordinate descent starts from 0."""
-        return tasks.starts[0].beta is None and isinstance(self._solver(tasks.posed(0)), DualCD)
+        solver = self._solver(tasks.posed(0))  # refused before anybody is told of a fit
+        return isinstance(solver, DualCD) and tasks.starts[0].beta is None
 
     def _fit_joint(self, X: Matrix, y: NDArray[Any], cost: Array) -> None:
         """Solve the one problem of all classes and store what was learnt."""

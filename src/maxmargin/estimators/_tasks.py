@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from maxmargin.estimators._progress import Progress
 from maxmargin.multiclass import in_threads
@@ -16,9 +18,9 @@ from maxmargin.objective import Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
 from maxmargin.solvers import Monitor, Solver, Start, Stopping
-from maxmargin.solvers.base import Report
+from maxmargin.solvers.base import Point, Report
 from maxmargin.solvers.interrupt import Interrupt
-from maxmargin.solvers.one_vs_rest import GROUP, Point, begin_together, no_point, points_so_far
+from maxmargin.solvers.one_vs_rest import GROUP, begin_together, points_so_far
 from maxmargin.validation import Array, check_magnitudes
 
 
@@ -45,61 +47,75 @@ class Tasks:
             return self.pose(self.problem, target, cost)
         return self.pose(Problem(self.problem.X[self.members[task]], target, cost), target, cost)
 
+    def unseen(self, task: int) -> Objective:
+        """Return the same without a copy of rows: with zeros, for a w of 0 that sees no row."""
+        if self.members is None:
+            return self.posed(task)
+        target, cost = self.targets[task], self.costs[task]
+        zeros = sparse.csr_matrix((len(target), self.problem.n_features))
+        return self.pose(Problem(zeros, target, cost), target, cost)
+
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The tasks under way. Those that Ctrl-C leaves behind are judged as they are."""
+    """The tasks under way. Those that Ctrl-C leaves behind are judged as they are.
+
+    If `numbers` has the class of each row, the tasks are those of one class against the rest, and
+    the first epochs of some are made in common passes. These are left behind also by the clock.
+    """
 
     tasks: Tasks
+    numbers: NDArray[np.int32] | None
     stopping: Stopping
     interrupt: Interrupt
     progress: Progress
     begin: float
     n_threads: int
 
-    def run(self, numbers: NDArray[np.int32] | None) -> list[Solution]:
-        """Solve them; if the rows have numbers, of the one class against the rest, together.
-
-        Together means that the first epochs of some classes are made in common passes.
-        """
+    def run(self) -> list[Solution]:
+        """Solve them all."""
         n_tasks = len(self.tasks.targets)
-        size = n_tasks if numbers is None else GROUP
+        size = n_tasks if self.numbers is None else GROUP
         solutions: list[Solution] = []
         for lowest in range(0, n_tasks, size):
             group = range(lowest, min(lowest + size, n_tasks))
-            if numbers is not None and not self.interrupt.requested:
-                self._begin_together(group, numbers)
+            if self.numbers is not None:
+                self._begin_together(group, self.numbers)
             found = in_threads(self._solve, group, self.n_threads)
             left = [task for task, solution in zip(group, found, strict=True) if not solution]
             rest = map(self._as_it_is, left, self._points(left))
             solutions += [solution or next(rest) for solution in found]
         return solutions
 
+    def _over(self) -> bool:
+        """Whether nothing more is to be begun."""
+        if self.numbers is None or self.stopping.max_time is None:
+            return self.interrupt.requested
+        late = time.perf_counter() - self.begin >= self.stopping.max_time
+        return late or self.interrupt.requested
+
     def _monitor(self, objective: Objective, report: Report | None) -> Monitor:
         return Monitor(objective, self.stopping, self.interrupt, report, self.begin)
 
     def _begin_together(self, group: range, numbers: NDArray[np.int32]) -> None:
         objective, starts = self.tasks.posed(group.start), self.tasks.starts
+        _check(objective)
+        if group.start > 0 and self._over():
+            return
         own, seed = numbers - np.int32(group.start), starts[group.start].seed
         begun = begin_together(objective, own, len(group), seed, self._monitor(objective, None))
         for task, so_far in zip(group, begun, strict=True):
             starts[task] = replace(starts[task], begun=so_far)
 
     def _solve(self, task: int) -> Solution | None:
-        """Solve one problem; not after Ctrl-C, unless it starts where a fit before ended.
-
-        Nor after the time that there was, if it was begun together with others.
-        """
+        """Solve one problem; when it is over, only if it starts where a fit before ended."""
         start = self.tasks.starts[task]
-        if self.interrupt.requested and start.beta is None:
+        if start.beta is None and self._over():
             return None
         objective = self.tasks.posed(task)
-        if start.begun and self._monitor(objective, None).stopped():
-            return None
-        own = objective.problem
-        check_magnitudes(own.squared_norms, own.y, own.cost)
-        if _alike(own.y, own.cost):  # the optimum is w = 0
-            start = Start(start.seed, np.zeros_like(own.y))
+        _check(objective)
+        if _alike(objective.problem):  # the optimum is w = 0
+            start = Start(start.seed, np.zeros(objective.problem.n_samples))
         with self.progress.reporting(task) as report:
             monitor = self._monitor(objective, report)
             return self.tasks.solver(objective).solve(objective, monitor, start)
@@ -112,15 +128,27 @@ class Fit:
         return points_so_far([self.tasks.posed(task) for task in left], begun)
 
     def _as_it_is(self, task: int, point: Point | None) -> Solution:
-        objective = self.tasks.posed(task)
+        objective = self.tasks.posed(task) if point else self.tasks.unseen(task)
+        name, notes = self.tasks.solver(objective).name, {"steps": 0.0, "bound": math.inf}
         with self.progress.reporting(task) as report:
             monitor = self._monitor(objective, report)
-            status = monitor.judge(*(point or no_point(objective)))
-        name = self.tasks.solver(objective).name
-        return monitor.finish(name, status, steps=0, bound=math.inf)
+            status = monitor.judge_products(point or _nothing(objective.problem))
+        return monitor.finish(name, status, **({} if point else notes))
 
 
-def _alike(target: Array, cost: Array) -> bool:
+def _nothing(problem: Problem) -> Point:
+    """Return where a problem is that was not begun."""
+    n, d = problem.n_samples, problem.n_features
+    return Point(np.zeros(d), 0.0, np.zeros(n), 0, np.zeros(n), np.zeros(d))
+
+
+def _check(objective: Objective) -> None:
+    problem = objective.problem
+    check_magnitudes(problem.squared_norms, problem.y, problem.cost)
+
+
+def _alike(problem: Problem) -> bool:
     """Whether no two samples of positive weight are to be told apart."""
+    target, cost = problem.y, problem.cost
     live = target if cost.all() else target[cost > 0.0]
     return len(live) == 0 or bool((live == live[0]).all())

@@ -278,8 +278,9 @@ random_state, verbose
         X, y = self._check_rows(X, y, reset=first and not hasattr(self, "solutions_"))
         check_classification_targets(y)
         weight = sample_costs(X, 1.0, None, sample_weight)
+        fitted = getattr(self, "solutions_", ())
         if first:
-            self._open_streams(X, y, weight, classes)
+            self.classes_ = self._stream_classes(y, classes, fitted=bool(fitted))
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
                 f"classes={classes!r} differs from the labels {self.classes_.tolist()} that this"
@@ -292,6 +293,13 @@ random_state, verbose
                 f" model knows: {self.classes_.tolist()}."
             )
         weight = class_costs(weight, self.class_weight, self.classes_, y)
+        if not weight.any():
+            raise ValueError(
+                "sample_weight times class_weight is zero for every sample of this batch, so there"
+                " is nothing to learn from it. Leave the batch out."
+            )
+        if first:
+            self._open_streams(X, weight, fitted)
         X, _ = view_rows(X)
         for target, stream in zip(self._stream_targets(y), self._streams, strict=True):
             stream.step(X, target, weight)
@@ -324,9 +332,8 @@ random_state, verbose
         self.support_vectors_ = view_rows(stack(supports))[0]
         self.dual_coef_ = np.asarray(sparse.block_diag([w[np.newaxis] for w in weights]).toarray())
 
-    def _open_streams(self, X: Matrix, y: Any, weight: Array, classes: Any) -> None:
+    def _open_streams(self, X: Matrix, weight: Array, fitted: Sequence[Solution]) -> None:
         """One stream for each binary problem, at 0 or where `fit` ended."""
-        fitted = getattr(self, "solutions_", ())
         if fitted and hasattr(self, "coef_") != self._linear:
             raise ValueError(
                 f"kernel={self.kernel!r} is not what fit was called with. Clone the estimator to"
@@ -339,7 +346,6 @@ random_state, verbose
                 f"multi_class={self.multi_class!r} is not what fit was called with. Clone the"
                 " estimator to start anew."
             )
-        self.classes_ = self._stream_classes(y, classes, fitted=bool(fitted))
         one = joint or len(self.classes_) == 2
         seeds = check_random_state(self.random_state).randint(
             2**31, size=1 if one else len(self.classes_)

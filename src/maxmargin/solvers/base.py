@@ -19,6 +19,7 @@ from maxmargin.certificate import (
     certify_expansion,
     certify_pair,
     certify_point,
+    certify_products,
     relative,
 )
 from maxmargin.joint import JointObjective
@@ -30,7 +31,7 @@ from maxmargin.solvers.kernel_samples import KernelSamples
 from maxmargin.validation import Array
 
 #: Longest time between two looks at the clock and at Ctrl-C.
-SECONDS_PER_CALL = 0.1
+SECONDS_PER_CALL = 0.05
 
 #: Between two words about work that no look has interrupted.
 SECONDS_PER_WORD = 1.0
@@ -74,6 +75,17 @@ class Start:
     w: Array | None = None
     samples: KernelSamples | None = None
     begun: Begun | None = None
+
+
+class Point(NamedTuple):
+    """A primal point, a dual point, the epochs they took, and z = Xw and w_β = Σ β_i x_i."""
+
+    w: Array
+    b: float
+    beta: Array
+    n_iter: int
+    z: Array
+    dual_w: Array
 
 
 class Expansion(NamedTuple):
@@ -273,25 +285,23 @@ class Monitor:
         self._keep(certificate, (w.copy(), b), beta)
         return self._decide(n_iter)
 
-    def judge(
-        self,
-        w: Array,
-        b: float,
-        beta: Array,
-        n_iter: int,
-        known: tuple[Array, Array] | tuple[None, None] = (None, None),
-    ) -> Status:
-        """Certify the point, remember what is best of it, and decide.
-
-        Known may be Xw and Σ β_i x_i of a feasible β.
-        """
-        objective, (z, dual_w) = self.objective, known
-        if dual_w is None:
-            beta = objective.feasible(beta)
+    def judge_products(self, point: Point) -> Status:
+        """Do the same for a point whose products with the rows are known; β must be feasible."""
+        objective, (w, b, beta, n_iter, z, dual_w) = self.objective, point
         if objective.intercept is Intercept.FREE and objective.loss.bounded:
-            z = objective.problem.predict(w, 0.0) if z is None else z
             b = objective.best_intercept(z)
-        certificate = certify_pair(objective, w, b, beta, z, dual_w)
+        certificate = certify_products(objective, w, b, beta, z, dual_w)
+        self._keep(certificate, (w, b), beta)
+        return self._decide(n_iter)
+
+    def judge(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:
+        """Certify the point, remember what is best of it, and decide."""
+        objective, z = self.objective, None
+        beta = objective.feasible(beta)
+        if objective.intercept is Intercept.FREE and objective.loss.bounded:
+            z = objective.problem.predict(w, 0.0)
+            b = objective.best_intercept(z)
+        certificate = certify_pair(objective, w, b, beta, z)
         self._keep(certificate, (w.copy(), b), beta)
         return self._decide(n_iter)
 

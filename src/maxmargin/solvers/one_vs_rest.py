@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 import maxmargin._core as _core
-from maxmargin.joint import coef_of, combine_classes, lay_out, predict_classes
+from maxmargin.joint import coef_of, combine_classes, lay_out, predict_classes, zero_weights
 from maxmargin.objective import Intercept, Objective
-from maxmargin.solvers.base import SECONDS_PER_CALL, Begun, Monitor, bias_of
-from maxmargin.validation import Array
+from maxmargin.solvers.base import SECONDS_PER_CALL, Begun, Monitor, Point, bias_of, require
 
 #: Classes served at once: the sums of as many stay in registers, and n × GROUP values in memory.
 GROUP = 24
@@ -23,16 +20,6 @@ IN_PLAY, MOST = 0.2, 6
 
 #: Weights w = w_β + δ, where δ is the rounding of float32, cost ½‖δ‖² of the gap: 1e-12 of ½‖w‖².
 LEAST_TOL = 1e-9
-
-
-class Point(NamedTuple):
-    """What `Monitor.judge` is told: w, b, a feasible β, the epochs, and Xw and Σ β_i x_i."""
-
-    w: Array
-    b: float
-    beta: Array
-    n_iter: int
-    known: tuple[Array, Array]
 
 
 def begin_together(
@@ -48,13 +35,13 @@ def begin_together(
     gives rows, costs, loss and intercept, which the classes share. Weights that meet CSR rows are
     summed in float32, unless so small a gap is asked for that the rounding would be felt.
     """
+    require(objective, "dual_cd", regularized=True)
     problem, K, stride = objective.problem, n_classes, _core.padded(n_classes)
-    n, d = problem.n_samples, problem.n_features
+    n = problem.n_samples
     bias, free = bias_of(objective, reach=1.0), objective.intercept is Intercept.FREE
     by_feature = _core.by_feature(problem.rows)
     narrow = sparse.issparse(problem.X) and problem.fits_float32 and monitor.tol >= LEAST_TOL
-    shape = (d, _core.padded(K, narrow)) if by_feature else (K, d)
-    beta, W = np.zeros((n, stride)), np.zeros(shape, np.float32 if narrow else np.float64)
+    beta, W = np.zeros((n, stride)), zero_weights(problem, K, narrow=narrow)
     w_bias, anchor, violation, dual = np.zeros((4, stride))
     threshold, active = np.full(stride, np.inf), np.ones((n, stride), dtype=np.uint8)
     order = np.arange(n, dtype=np.int32)
@@ -101,19 +88,14 @@ def points_so_far(objectives: list[Objective], begun: list[Begun]) -> list[Point
     return [
         Point(
             so_far.w,
-            so_far.anchor + feature * so_far.bias_weight,
+            float(so_far.anchor + feature * so_far.bias_weight),
             beta[j],
             so_far.epochs,
-            (z[:, j].copy(), dual_w[j]),
+            z[:, j].copy(),
+            dual_w[j],
         )
         for j, so_far in enumerate(begun)
     ]
-
-
-def no_point(objective: Objective) -> Point:
-    """Return where a class is that was not begun."""
-    n, d = objective.problem.n_samples, objective.problem.n_features
-    return Point(np.zeros(d), 0.0, np.zeros(n), 0, (np.zeros(n), np.zeros(d)))
 
 
 def _split(active: NDArray[np.uint8]) -> tuple[NDArray[np.int32], int]:

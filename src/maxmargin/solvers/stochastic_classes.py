@@ -109,7 +109,7 @@ class ClassDescent(Descent):
         if free:
             self.anchor[:] = start.b
         beta = objective.feasible(start.beta, objective.zero(), self.anchor)
-        coef = np.stack([objective.problem.combine(column) for column in beta.T.copy()])
+        coef = objective.coef(objective.weights(beta))
         w_bias = np.zeros(self.n_biases) if free else self.feature * beta.sum(axis=0)
         return self.layout.vector(coef, w_bias), 0.0
 
