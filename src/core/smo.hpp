@@ -56,15 +56,64 @@ MAXMARGIN_CLONES inline void subtract_part(const float* const* rows, const doubl
   }
 }
 
-inline void subtract_rows(const std::vector<const float*>& rows, const std::vector<double>& change,
-                          Size n, double* residual, int n_threads) {
-  constexpr Size kPart = 4096, kWorthThreads = Size{1} << 20;
-  const Size count = static_cast<Size>(rows.size());
-  in_threads((n + kPart - 1) / kPart, count * n < kWorthThreads ? 1 : n_threads,
-             [&](Size first, Size last) {
-               subtract_part(rows.data(), change.data(), count, first * kPart,
-                             std::min(last * kPart, n), residual);
-             });
+// What a look at some samples shows: the most that one of a group gains by rising or by falling,
+// and the sum of what each could still gain with given thresholds, the Fenchel-Young gap of its
+// term.
+struct SmoLook {
+  std::vector<double> most_up, most_down;  // by group
+  double gap = 0.0;
+
+  explicit SmoLook(int n_groups)
+      : most_up(n_groups, -std::numeric_limits<double>::infinity()), most_down(most_up) {}
+
+  void add(const SmoLook& other) {
+    for (std::size_t g = 0; g < most_up.size(); ++g) {
+      most_up[g] = std::max(most_up[g], other.most_up[g]);
+      most_down[g] = std::max(most_down[g], other.most_down[g]);
+    }
+    gap += other.gap;
+  }
+};
+
+// Of the samples begin <= k < end; writes what each gains by rising and by falling.
+MAXMARGIN_CLONES inline SmoLook look_at_part(const SmoProblem& problem, int n_groups,
+                                             const double* __restrict residual,
+                                             const double* __restrict beta, const double* threshold,
+                                             Size begin, Size end, double* __restrict up,
+                                             double* __restrict down) {
+  SmoLook look(n_groups);
+  const double* __restrict lower = problem.lower;
+  const double* __restrict upper = problem.upper;
+  const std::uint8_t* __restrict group = problem.group;
+  const double epsilon = problem.epsilon;
+  double total = 0.0;
+#pragma omp simd reduction(+ : total)
+  for (Size k = begin; k < end; ++k) {
+    up[k] = rising(residual[k], beta[k], upper[k], epsilon);
+    down[k] = falling(residual[k], beta[k], lower[k], epsilon);
+    const double pull = residual[k] - (n_groups == 1 ? threshold[0] : threshold[group[k]]);
+    const double above = pull - epsilon, below = pull + epsilon;
+    const double high = upper[k] * above, low = lower[k] * below;
+    const double best = above > 0.0 ? high : below < 0.0 ? low : 0.0;
+    total += best - (pull * beta[k] - epsilon * std::fabs(beta[k]));
+  }
+  look.gap = total;
+  if (n_groups == 1) {
+    double most_up = look.most_up[0], most_down = most_up;
+#pragma omp simd reduction(max : most_up, most_down)
+    for (Size k = begin; k < end; ++k) {
+      most_up = up[k] > most_up ? up[k] : most_up;
+      most_down = down[k] > most_down ? down[k] : most_down;
+    }
+    look.most_up[0] = most_up;
+    look.most_down[0] = most_down;
+    return look;
+  }
+  for (Size k = begin; k < end; ++k) {
+    look.most_up[group[k]] = std::max(look.most_up[group[k]], up[k]);
+    look.most_down[group[k]] = std::max(look.most_down[group[k]], down[k]);
+  }
+  return look;
 }
 
 class Smo {
@@ -87,13 +136,12 @@ class Smo {
         up_(problem.n),
         down_(problem.n),
         least_up_(threshold.size(), 0.0),
-        least_down_(threshold.size(), 0.0) {}
+        least_down_(threshold.size(), 0.0) {
+    begin();
+  }
 
   // LIBSVM's m - M.
-  double worst_violation() {
-    measure();
-    return violation_;
-  }
+  double worst_violation() const { return violation_; }
 
   const RowCache& cache() const { return cache_; }
   void forget_rows() { cache_.clear(); }
@@ -103,23 +151,7 @@ class Smo {
     std::copy_n(point, problem_.n, beta.begin());
     std::copy_n(known, problem_.n, residual.begin());
     dual = value;
-    measure();
-  }
-
-  // The gap with these thresholds: the sum of what each sample could still gain at the present
-  // residuals, which is the Fenchel-Young gap of its term.
-  double gap() const {
-    double total = 0.0;
-    for (Size i = 0; i < problem_.n; ++i) {
-      const double pull = residual[i] - threshold[problem_.group[i]], at = beta[i];
-      const double epsilon = problem_.epsilon;
-      const double above = pull - epsilon, below = pull + epsilon;
-      const double best = above > 0.0   ? problem_.upper[i] * above
-                          : below < 0.0 ? problem_.lower[i] * below
-                                        : 0.0;
-      total += best - (pull * at - epsilon * std::fabs(at));
-    }
-    return total;
+    begin();
   }
 
   // Outer steps until the gap looks like tol times the dual value, or either is `negligible`.
@@ -139,21 +171,20 @@ class Smo {
 
   bool small(double tol, double negligible) const {
     const double size = std::fabs(dual);
-    return gap() <= std::max(tol * size, negligible) || (negligible > 0.0 && size <= negligible);
+    return seen_.gap <= std::max(tol * size, negligible) ||
+           (negligible > 0.0 && size <= negligible);
   }
 
   // One outer step; false if there is nothing left to gain. Halted before its rows are at hand, it
   // changes neither beta nor residuals.
   bool step(double goal, Poll& poll) {
-    measure();
+    settle();
     stuck = !(violation_ > goal);
     if (stuck) return false;
     const double inner_goal = std::max(goal, kInner * violation_);
     Size made = work(inner_goal, {}, poll);
-    if (made == 0) {  // chance may take what rises from one group and what falls from another
-      measure();
+    if (made == 0)  // chance may take what rises from one group and what falls from another
       made = work(inner_goal, worst_pair(), poll);
-    }
     steps += made;
     ++outer_steps;
     stuck = made == 0;
@@ -198,30 +229,45 @@ class Smo {
                              : solve_singles(block_, kernel, problem_.epsilon, goal, limit);
   }
 
-  // What the variables could gain, the worst violation and the thresholds of the groups.
-  void measure() {
-    const Size n = problem_.n;
-    double most_up[256], most_down[256];
-    std::fill_n(most_up, n_groups_, -std::numeric_limits<double>::infinity());
-    std::fill_n(most_down, n_groups_, -std::numeric_limits<double>::infinity());
-    for (Size i = 0; i < n; ++i) {
-      const double epsilon = problem_.epsilon;
-      up_[i] = rising(residual[i], beta[i], problem_.upper[i], epsilon);
-      down_[i] = falling(residual[i], beta[i], problem_.lower[i], epsilon);
-      const int g = problem_.group[i];
-      most_up[g] = std::max(most_up[g], up_[i]);
-      most_down[g] = std::max(most_down[g], down_[i]);
-    }
+  void begin() {
+    look({}, {});
+    settle();
+    look({}, {});
+  }
+
+  // Takes these rows times their changes from the residuals, part by part, and looks at each part
+  // while it is in the cache: what the variables could gain, the worst violation, and the gap with
+  // the thresholds of the step. Sums do not depend on the threads.
+  void look(const std::vector<const float*>& rows, const std::vector<double>& change) {
+    constexpr Size kPart = 4096, kWorthThreads = Size{1} << 18, kOwnWork = 8;
+    const Size n = problem_.n, count = static_cast<Size>(rows.size());
+    std::vector<SmoLook> parts(static_cast<std::size_t>((n + kPart - 1) / kPart),
+                               SmoLook(n_groups_));
+    const int n_threads = (count + kOwnWork) * n < kWorthThreads ? 1 : problem_.n_threads;
+    in_threads(static_cast<Size>(parts.size()), n_threads, [&](Size first, Size last) {
+      for (Size part = first; part < last; ++part) {
+        const Size begin = part * kPart, end = std::min(begin + kPart, n);
+        subtract_part(rows.data(), change.data(), count, begin, end, residual.data());
+        parts[part] = look_at_part(problem_, n_groups_, residual.data(), beta.data(),
+                                   threshold.data(), begin, end, up_.data(), down_.data());
+      }
+    });
+    seen_ = SmoLook(n_groups_);
+    for (const SmoLook& part : parts) seen_.add(part);
     violation_ = -std::numeric_limits<double>::infinity();
     for (int g = 0; g < n_groups_; ++g) {
-      if (problem_.balanced) {
-        violation_ = std::max(violation_, most_up[g] + most_down[g]);
-        threshold[g] = middle(-most_down[g], most_up[g]);
-        least_up_[g] = -most_down[g];
-        least_down_[g] = -most_up[g];
-      } else {
-        violation_ = std::max({violation_, most_up[g], most_down[g]});
-      }
+      const double up = seen_.most_up[g], down = seen_.most_down[g];
+      violation_ = std::max(violation_, problem_.balanced ? up + down : std::max(up, down));
+    }
+  }
+
+  // The thresholds of the groups as the last look would have them, for the step that follows.
+  void settle() {
+    if (!problem_.balanced) return;
+    for (int g = 0; g < n_groups_; ++g) {
+      threshold[g] = middle(-seen_.most_down[g], seen_.most_up[g]);
+      least_up_[g] = -seen_.most_down[g];
+      least_down_[g] = -seen_.most_up[g];
     }
   }
 
@@ -233,15 +279,18 @@ class Smo {
 
   // The working set: half of the last one, these, and the worst violators on either side.
   void select(const Indices& surely) {
-    rises_.clear();
-    falls_.clear();
-    for (Size i = 0; i < problem_.n; ++i) {
+    const Size n = problem_.n;
+    rises_.resize(n);
+    falls_.resize(n);
+    Size rises = 0, falls = 0;
+    for (Size i = 0; i < n; ++i) {  // without branches: which violate cannot be foreseen
       const int g = problem_.group[i];
-      if (up_[i] > least_up_[g]) rises_.push_back(static_cast<std::int32_t>(i));
-      if (down_[i] > least_down_[g]) falls_.push_back(static_cast<std::int32_t>(i));
-      up_[i] -= threshold[g];  // so that groups compare
-      down_[i] += threshold[g];
+      rises_[rises] = falls_[falls] = static_cast<std::int32_t>(i);
+      rises += up_[i] > least_up_[g];
+      falls += down_[i] > least_down_[g];
     }
+    rises_.resize(rises);
+    falls_.resize(falls);
     renew(surely);
   }
 
@@ -257,27 +306,31 @@ class Smo {
     for (const std::int32_t i : set_) member_[i] = 1;
     for (const std::int32_t i : surely) add(i);
     const Size fresh = working_ - static_cast<Size>(set_.size());
-    take(rises_, up_, (fresh + 1) / 2);
-    take(falls_, down_, working_ - static_cast<Size>(set_.size()));
-    take(rises_, up_, working_ - static_cast<Size>(set_.size()));
+    // Seen from the thresholds, so that groups compare.
+    const auto rise = [this](std::int32_t i) { return up_[i] - threshold[problem_.group[i]]; };
+    const auto fall = [this](std::int32_t i) { return down_[i] + threshold[problem_.group[i]]; };
+    take(rises_, rise, (fresh + 1) / 2);
+    take(falls_, fall, working_ - static_cast<Size>(set_.size()));
+    take(rises_, rise, working_ - static_cast<Size>(set_.size()));
   }
 
   // Of those not in the set yet the `count` largest by key, or, where so many are nearly as large
   // as the largest, any of these: the very worst are often neighbours, and one serves for all.
-  void take(std::vector<std::int32_t>& from, const std::vector<double>& key, Size count) {
+  template <class Key>
+  void take(std::vector<std::int32_t>& from, Key key, Size count) {
     std::erase_if(from, [&](std::int32_t i) { return member_[i] != 0; });
     count = std::min(count, static_cast<Size>(from.size()));
     if (count <= 0) return;
-    double most = key[from.front()];
-    for (const std::int32_t i : from) most = std::max(most, key[i]);
+    double most = key(from.front());
+    for (const std::int32_t i : from) most = std::max(most, key(i));
     const auto large = std::partition(from.begin(), from.end(),
-                                      [&](std::int32_t i) { return key[i] > kNearly * most; });
+                                      [&](std::int32_t i) { return key(i) > kNearly * most; });
     const Size many = large - from.begin();
     if (many > count)
       for (Size k = 0; k < count; ++k) std::swap(from[k], from[k + random_.below(many - k)]);
     else
       std::nth_element(from.begin(), from.begin() + count - 1, from.end(),
-                       [&](std::int32_t a, std::int32_t b) { return key[a] > key[b]; });
+                       [&](std::int32_t a, std::int32_t b) { return key(a) > key(b); });
     for (Size k = 0; k < count; ++k) add(from[k]);
   }
 
@@ -323,7 +376,7 @@ class Smo {
       account(a, i);
       beta[i] = block_.beta[a];
     }
-    subtract_rows(rows, change, problem_.n, residual.data(), problem_.n_threads);
+    look(rows, change);
   }
 
   SmoProblem problem_;
@@ -334,6 +387,7 @@ class Smo {
   std::vector<std::uint8_t> member_;
   std::vector<std::int32_t> set_, rises_, falls_;
   std::vector<double> up_, down_;
+  SmoLook seen_{0};                            // at the last look
   std::vector<double> least_up_, least_down_;  // of each group: what gains beyond it violates
   SmoBlock block_;
   std::vector<float> old_;  // the kernel of the block before
