@@ -27,9 +27,9 @@ Seconds of the whole fit of a C-SVC or epsilon-SVR with a Gaussian kernel and an
 its dual objective is within {TARGET:g} (relative) of the optimum. One NumPy formula in float64
 values every peer's coefficients, clipped and balanced to be feasible, on the float64 data. Each
 setting of a peer climbs a ladder of tolerances (0.3 to 1e-5; for maxmargin, whose tolerance is the
-proven gap, to 1e-4, and from 1e-2 on but for the main problems); its time is the median of repeated fits (fits of 20 s or more: of
-one) at the loosest tolerance that gets there. `proven`: maxmargin with tol = {TARGET:g}, the
-certificate included. Settings: float64 and float32 input; dense and CSR where 5 to 50 % of the
+proven gap, to 1e-4, and from 1e-2 on but for the main problems); its time is the median of
+repeated fits (fits of 20 s or more: of one) at the loosest tolerance that gets there. `proven`:
+maxmargin with tol = {TARGET:g}, the certificate included. Settings: float64 and float32 input; dense and CSR where 5 to 50 % of the
 values are not zero; the default cache and {CACHE_MB} MB (maxmargin: its default); the best one
 counts. Beside the main problems, float32 is left out for those that convert it (ThunderSVM,
 scikit-learn), and the second cache up to {ROWS_THAT_FIT:,} rows. LIBSVM's conversion of the rows
