@@ -26,15 +26,16 @@ METHOD = f"""\
 Seconds of the whole fit of a C-SVC or epsilon-SVR with a Gaussian kernel and an intercept, until
 its dual objective is within {TARGET:g} (relative) of the optimum. One NumPy formula in float64
 values every peer's coefficients, clipped and balanced to be feasible, on the float64 data. Each
-setting of a peer climbs a ladder of tolerances (0.3 to 1e-5; for maxmargin, whose tolerance is the
-proven gap, to 1e-4, and from 1e-2 on but for the main problems); its time is the median of
+setting of a peer climbs a ladder of tolerances (0.3 to 1e-5; for maxmargin, whose tolerance is
+the proven gap, to 1e-4, and from 1e-2 on but for the main problems); its time is the median of
 repeated fits (fits of 20 s or more: of one) at the loosest tolerance that gets there. `proven`:
 maxmargin with tol = {TARGET:g}, the certificate included. Settings: float64 and float32 input;
-dense and CSR where 5 to 50 % of the values are not zero; the default cache and {CACHE_MB} MB (maxmargin: its default); the best one
-counts. Beside the main problems, float32 is left out for those that convert it (ThunderSVM,
-scikit-learn), and the second cache up to {ROWS_THAT_FIT:,} rows. LIBSVM's conversion of the rows
-to its own format is not counted. Two threads: the best of all settings; one thread: of those with
-one thread. Several classes: one against one. Regression: target standardised, epsilon = 0.1.
+dense and CSR where 5 to 50 % of the values are not zero; the default cache and {CACHE_MB} MB
+(maxmargin: its default); the best one counts. Beside the main problems, float32 is left out for
+those that convert it (ThunderSVM, scikit-learn), and the second cache up to {ROWS_THAT_FIT:,}
+rows. LIBSVM's conversion of the rows to its own format is not counted. Two threads: the best of
+all settings; one thread: of those with one thread. Several classes: one against one. Regression:
+target standardised, epsilon = 0.1.
 `> 60 (3.0e-03)`: not there in 60 s, and the suboptimality reached before, if any; a fit 20 times
 slower than the fastest is ended early, and settings of that peer which promise less are not tried.
 `stuck`: no tolerance got there.

@@ -272,9 +272,13 @@ class Smo {
   }
 
   // Of an interval that is open to one side where all variables of a group are at one bound.
+  // Some compilers begin a maximum at the least finite number.
   static double middle(double low, double high) {
-    if (std::isinf(low)) return std::isinf(high) ? 0.0 : high;
-    return std::isinf(high) ? low : 0.5 * (low + high);
+    const auto open = [](double end) {
+      return std::fabs(end) >= std::numeric_limits<double>::max();
+    };
+    if (open(low)) return open(high) ? 0.0 : high;
+    return open(high) ? low : 0.5 * (low + high);
   }
 
   // The working set: half of the last one, these, and the worst violators on either side.
