@@ -17,6 +17,7 @@ import importlib.metadata
 import math
 import tempfile
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -59,7 +60,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Peer:
+class Peer(ABC):
     """One solver with one choice of options; subclasses say how to run it."""
 
     name: str
@@ -84,11 +85,12 @@ class Peer:
         return not self.proves or effort["tol"] <= TARGET
 
     def prepare(self, job: Job) -> Any:
-        """Put the data in the peer's own format."""
+        """Put the data in the peer's own format; most read the arrays as they are."""
+        del job
 
+    @abstractmethod
     def train(self, job: Job, effort: Effort) -> Any:
         """Fit: the timed part."""
-        raise NotImplementedError
 
     def weights(self, model: Any) -> np.ndarray:
         return np.asarray(model.coef_, dtype=np.float64).ravel()

@@ -312,11 +312,7 @@ def _certify_hard(
 
 
 def certify_pair(
-    objective: Objective,
-    w: Array,
-    b: float,
-    beta: Array,
-    z: Array | None = None,
+    objective: Objective, w: Array, b: float, beta: Array, z: Array | None = None
 ) -> Certificate:
     """Judge (w, b) by a feasible β; z = Xw if it is known."""
     problem = objective.problem

@@ -14,7 +14,7 @@ from maxmargin.certificate import Status, certify
 from maxmargin.estimators import _tasks
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.solvers import DualCD, Monitor, Stopping, one_vs_rest
-from maxmargin.solvers.base import bias_of
+from maxmargin.solvers.bias import bias_of
 from reference import one_vs_rest as twin
 
 LOSSES = pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=["hinge", "squared_hinge"])

@@ -22,7 +22,6 @@ from maxmargin.certificate import (
     certify_products,
     relative,
 )
-from maxmargin.joint import JointObjective
 from maxmargin.losses import Loss
 from maxmargin.objective import Intercept, Objective, SumError
 from maxmargin.solution import Record, Solution
@@ -376,58 +375,3 @@ def shares(fractions: _core.Fractions) -> dict[str, float]:
         "margin_errors": fractions.margin_errors,
         "support_vectors": fractions.support_vectors,
     }
-
-
-def bias_of(objective: Objective | JointObjective, reach: float) -> _core.Bias:
-    """Return the intercept as the core has it: a feature of constant value, and an anchor.
-
-    A free intercept is solved for by proximal steps: b is penalised by its distance to the anchor,
-    and the anchor follows. The steps are long enough for b to cross the scale of f within one even
-    if the features are tiny, and `reach` times longer.
-    """
-    if objective.intercept is Intercept.NONE:
-        return _core.Bias(0.0, 0.0)
-    if objective.intercept is Intercept.PENALIZED:
-        return _core.Bias(objective.intercept_scaling, 0.0)
-    cost = objective.problem.cost
-    if not cost.any():  # two classes without weight: nothing is asked of b
-        return _core.Bias(1.0, 0.0)
-    crossing = math.sqrt(objective.unit / float(cost.sum()))
-    return _core.Bias(reach * max(typical_norm(objective.diagonal, cost), crossing), 0.0)
-
-
-def typical_norm(squares: Array, cost: Array) -> float:
-    """Root mean square ‖x_i‖, weighted by cost, so that a weight counts like a repetition."""
-    return math.sqrt(np.average(squares, weights=cost))
-
-
-def require(objective: Objective, solver: str, *, regularized: bool) -> None:
-    """Say which objective a linear solver cannot take."""
-    if objective.kernel is not None:
-        raise ValueError(f"solver={solver!r} is for linear problems. Use solver='smo'.")
-    if regularized:
-        require_regularized(objective, solver)
-
-
-def require_intercept(objective: Objective, solver: str) -> None:
-    """Refuse what no kernel machine has."""
-    if objective.intercept is Intercept.PENALIZED:
-        raise ValueError(f"solver={solver!r} has a free intercept or none, not a penalised one.")
-
-
-def require_plain(objective: Objective, solver: str) -> None:
-    """Refuse the kernel machines that only SMO solves."""
-    if objective.mass is not None or objective.hard:
-        raise ValueError(
-            f"solver={solver!r} is not for a nu-problem or a hard margin. Use solver='smo'."
-        )
-    require_intercept(objective, solver)
-
-
-def require_regularized(objective: Objective, solver: str) -> None:
-    """Refuse the perceptron, which has no ½‖w‖² and so no dual."""
-    if not objective.loss.regularized:
-        raise ValueError(
-            f"solver={solver!r} needs a regularised objective, and loss="
-            f"{objective.loss.name!r} has none. Use solver='sgd', or loss='hinge'."
-        )

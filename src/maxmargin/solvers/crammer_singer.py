@@ -14,7 +14,8 @@ from maxmargin.certificate import Certificate, Status, certify_joint
 from maxmargin.joint import JointObjective
 from maxmargin.objective import Intercept
 from maxmargin.solution import Solution
-from maxmargin.solvers.base import Monitor, Start, bias_of
+from maxmargin.solvers.base import Monitor, Start
+from maxmargin.solvers.bias import bias_of
 from maxmargin.validation import Array
 
 #: The rows set aside come back whenever the sweep's gap has fallen by this factor, and as many

@@ -10,7 +10,9 @@ import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Solution
-from maxmargin.solvers.base import Monitor, Start, bias_of, require
+from maxmargin.solvers.base import Monitor, Start
+from maxmargin.solvers.bias import bias_of
+from maxmargin.solvers.refusals import require
 
 #: Least gap to be proven with weights in float32.
 _COARSE = 1e-5

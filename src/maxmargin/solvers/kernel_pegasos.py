@@ -15,9 +15,10 @@ from maxmargin.kernels import Kernel
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
-from maxmargin.solvers.base import Expansion, Monitor, Start, require_plain, require_regularized
+from maxmargin.solvers.base import Expansion, Monitor, Start
 from maxmargin.solvers.kernel_samples import KernelSamples, affords_float64
 from maxmargin.solvers.pegasos import Pegasos, PegasosStream
+from maxmargin.solvers.refusals import require_plain, require_regularized
 from maxmargin.solvers.smo import refuse_huge, refuse_negative, row_capacity
 from maxmargin.solvers.stochastic import Descent, Iterate
 from maxmargin.validation import Array, Matrix, check_count, check_positive, view_rows

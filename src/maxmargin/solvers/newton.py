@@ -14,7 +14,9 @@ from maxmargin.certificate import Status
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
-from maxmargin.solvers.base import Monitor, Start, bias_of, require
+from maxmargin.solvers.base import Monitor, Start
+from maxmargin.solvers.bias import bias_of
+from maxmargin.solvers.refusals import require
 from maxmargin.validation import Array, check_count, check_positive
 
 _BLAS = _core.Blas(

@@ -9,7 +9,9 @@ from scipy import sparse
 import maxmargin._core as _core
 from maxmargin.joint import coef_of, combine_classes, lay_out, predict_classes, zero_weights
 from maxmargin.objective import Intercept, Objective
-from maxmargin.solvers.base import SECONDS_PER_CALL, Begun, Monitor, Point, bias_of, require
+from maxmargin.solvers.base import SECONDS_PER_CALL, Begun, Monitor, Point
+from maxmargin.solvers.bias import bias_of
+from maxmargin.solvers.refusals import require
 
 #: Classes served at once: the sums of as many stay in registers, and n × GROUP values in memory.
 GROUP = 24

@@ -14,7 +14,8 @@ from maxmargin.losses import HINGE, Loss
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
-from maxmargin.solvers.base import SECONDS_PER_CALL, Monitor, Start, require
+from maxmargin.solvers.base import SECONDS_PER_CALL, Monitor, Start
+from maxmargin.solvers.refusals import require
 from maxmargin.solvers.stochastic import (
     Descent,
     Iterate,

@@ -15,14 +15,9 @@ from scipy import sparse
 from maxmargin.certificate import Status
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Solution
-from maxmargin.solvers.base import (
-    Expansion,
-    Monitor,
-    Start,
-    require_plain,
-    require_regularized,
-)
+from maxmargin.solvers.base import Expansion, Monitor, Start
 from maxmargin.solvers.dual_form import polished
+from maxmargin.solvers.refusals import require_plain, require_regularized
 from maxmargin.validation import Array, Matrix, check_count
 
 #: Beyond it the factors of an n × n system take minutes and gigabytes.

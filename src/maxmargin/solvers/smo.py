@@ -15,10 +15,11 @@ from maxmargin.joint import JointExpansion
 from maxmargin.kernels import Precomputed
 from maxmargin.objective import Objective, SumError
 from maxmargin.solution import Solution
-from maxmargin.solvers.base import Monitor, Start, require_intercept
+from maxmargin.solvers.base import Monitor, Start
 from maxmargin.solvers.dual_form import DualForm, moved
 from maxmargin.solvers.kernel_samples import KernelSamples, affords_float64
 from maxmargin.solvers.memory import free_memory
+from maxmargin.solvers.refusals import require_intercept
 from maxmargin.solvers.screening import NEAR, Screening
 from maxmargin.solvers.smo_whole import solve_whole
 from maxmargin.validation import Array, check_count, check_positive

@@ -12,7 +12,8 @@ import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.joint import JointObjective
 from maxmargin.objective import Intercept, Objective
-from maxmargin.solvers.base import Monitor, Start, bias_of
+from maxmargin.solvers.base import Monitor, Start
+from maxmargin.solvers.bias import bias_of
 from maxmargin.validation import Array
 
 #: A point that has run away is seen by `diverged`, without NumPy's warnings before.
