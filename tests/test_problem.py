@@ -19,7 +19,7 @@ def problem_of(X):
 def shapes():
     """Lengths around the number of lanes, rows of one stream and of several, some of them empty."""
     small = [(1, 1), (3, 2), (7, 15), (9, 16), (5, 17), (4, 67), (1, 20)]
-    for n, d in [*small, (259, 40), (1030, 33)]:
+    for n, d in [*small, (259, 40), (1030, 33), (70, 150), (4101, 3)]:
         X, _ = overlapping(max(n, 2), d, seed=d)
         X = X[:n].copy()
         X[n // 2] = 0.0
@@ -127,12 +127,13 @@ def test_blocks_cover_every_row_once(storage, values_per_call):
     assert rows == list(range(60))
 
 
+@SHAPES
 @ALL_STORAGES
-def test_a_pass_in_blocks_equals_one_pass(storage):
-    X = store(overlapping()[0], storage)
-    problem = problem_of(X)
-    w, out = np.arange(4.0), np.empty(60)
-    for begin, end in problem.blocks(values_per_call=10):
+@ALL_DTYPES
+def test_a_pass_in_blocks_equals_one_pass_to_the_bit(X, storage, dtype):
+    problem = problem_of(store(X, storage, dtype))
+    w, out = np.linspace(0.1, 3.0, X.shape[1]), np.empty(len(X))
+    for begin, end in problem.blocks(values_per_call=7 * X.shape[1]):
         problem.rows.predict(w, 1.0, begin, end, out)
     np.testing.assert_array_equal(out, problem.predict(w, 1.0))
 

@@ -136,14 +136,14 @@ MAXMARGIN_CLONES Tally certify_by(const Judged& judged, const Rows& rows, const 
   double f[kMaxChunk];
   RowSum sum(rows, dual_w);
   Tally total;
-  const auto predict = [&](Size k, Size place)
-                           MAXMARGIN_INLINED { f[place] = (z ? z[k] : rows.dot(k, w)) + b; };
-  const auto judge = [&](Size from, Size count, Size place) MAXMARGIN_INLINED {
-    if (answer) Formula{judged}.answer(f + place, from, count, answer + from);
+  const auto judge = [&](Size from, Size count, const double* products) MAXMARGIN_INLINED {
+    const double* known = z ? z + from : products;
+    for (Size j = 0; j < count; ++j) f[j] = known[j] + b;
+    if (answer) Formula{judged}.answer(f, from, count, answer + from);
     sum.add(from, count, beta + from);
-    Formula{judged}.tally(f + place, beta + from, from, count, total);
+    Formula{judged}.tally(f, beta + from, from, count, total);
   };
-  in_streams(rows, begin, end, predict, judge);
+  in_streams(rows, begin, end, z ? nullptr : w, judge);
   sum.finish();
   return total;
 }

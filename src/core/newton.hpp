@@ -14,6 +14,7 @@
 
 #include "clock.hpp"
 #include "newton_rows.hpp"
+#include "passes.hpp"
 
 namespace maxmargin {
 
@@ -208,6 +209,8 @@ class NewtonLevel : public Lender {
   double stiffness() const { return terms_.loss.bounded ? 1.0 / softness : 2.0; }
 
   void pass(Move move, const std::vector<double>& direction, const std::vector<double>& point) {
+    auto* newton_pass = terms_.loss.bounded ? maxmargin::newton_pass<true, Rows>
+                                            : maxmargin::newton_pass<false, Rows>;
     sums_ = newton_pass(rows_, prox(), bias_, move, direction.data(), state_, combination_.data());
     gradient_ = shifted(point, -1.0, combination_);
     imbalance = 0.5 * inner(gradient_, gradient_);
@@ -228,7 +231,8 @@ class NewtonLevel : public Lender {
 
   void predict(const std::vector<double>& direction, std::vector<double>& out, Poll& poll) {
     in_parts(per_poll_, poll, [&](Size begin, Size end) {
-      newton_predict(rows_, bias_, direction.data(), begin, end, out.data());
+      maxmargin::predict(rows_, direction.data(), bias_.feature * direction.back(), begin, end,
+                         out.data());
     });
   }
 

@@ -38,36 +38,33 @@ enum class Move {
 // Moves z, then beta to its maximisers, and `combination` = sum of beta_k x_k along with it: one
 // pass over the rows, whose chunk is still in the cache when its turn comes again. Without a move
 // only the rows whose beta changes are read.
-template <class Rows>
+template <bool soft, class Rows>
 MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, const Proximal prox, Bias bias, Move move,
                                         const double* direction, RowState& state,
                                         double* combination) {
-  double next[kMaxChunk], weight[kMaxChunk];
+  double next[kMaxChunk], sloped[kMaxChunk];
   RowSum sum(rows, combination);
   NewtonSums sums;
-  double *all_z = state.z.data(), *all_dz = state.dz.data();
   const double offset = move == Move::kStay ? 0.0
                                             : bias.feature * direction[rows.n_features] +
                                                   (move == Move::kTo ? bias.anchor : 0.0);
-  const auto predict = [&](Size k, Size) MAXMARGIN_INLINED {
-    if (move == Move::kStay) return;
-    const double along = rows.dot(k, direction) + offset;
-    if (move == Move::kBy) all_dz[k] = along;
-    all_z[k] = move == Move::kBy ? all_z[k] + along : along;
-  };
-  const auto follow = [&](Size from, Size count, Size) MAXMARGIN_INLINED {
-    const double* __restrict z = all_z + from;
+  const auto follow = [&](Size from, Size count, const double* products) MAXMARGIN_INLINED {
+    double* __restrict z = state.z.data() + from, * __restrict dz = state.dz.data() + from;
+    if (move == Move::kTo)
+      for (Size j = 0; j < count; ++j) z[j] = products[j] + offset;
+    if (move == Move::kBy)
+      for (Size j = 0; j < count; ++j) z[j] += dz[j] = products[j] + offset;
     double losses = 0.0, gaps = 0.0;
 #pragma omp simd reduction(+ : losses, gaps)
     for (Size j = 0; j < count; ++j) {
       const Size k = from + j;
       const Term term = prox.terms[k];
-      const Slope at = slope(term, prox.soften(k), prox.centre[k], z[j]);
-      const double value = term.value(z[j]);
+      const Slope at = slope(term, soft ? prox.soften(k) : 0.0, prox.centre[k], z[j]);
+      const double value = soft ? term.value(z[j]) : term.conjugate(at.beta) - z[j] * at.beta;
       next[j] = at.beta;
-      weight[j] = at.weight;
+      sloped[j] = at.sloped;
       losses += value;
-      gaps += value + z[j] * at.beta - term.conjugate(at.beta);
+      if (soft) gaps += value + z[j] * at.beta - term.conjugate(at.beta);
     }
     sums.primal_loss += losses;
     sums.fenchel_young += gaps;
@@ -84,23 +81,15 @@ MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, const Proximal prox, B
     sum.add(from, count, next);
     combination[rows.n_features] += total * bias.feature;
     for (Size j = 0; j < count; ++j) {
-      const std::uint8_t held = flags[j] & kInGram, sloped = weight[j] > 0.0 ? kSloped : 0;
-      flags[j] = held | sloped;
-      sums.n_sloped += sloped != 0;
-      sums.n_leaving += held != 0 && sloped == 0;
+      const std::uint8_t held = flags[j] & kInGram, now = sloped[j] > 0.0 ? kSloped : 0;
+      flags[j] = held | now;
+      sums.n_sloped += now != 0;
+      sums.n_leaving += held != 0 && now == 0;
     }
   };
-  in_streams(rows, 0, rows.n_samples, predict, follow);
+  in_streams(rows, 0, rows.n_samples, move == Move::kStay ? nullptr : direction, follow);
   sum.finish();
   return sums;
-}
-
-// out[k] = <w, (x_k, bias.feature)> for begin <= k < end.
-template <class Rows>
-MAXMARGIN_CLONES void newton_predict(const Rows& rows, Bias bias, const double* w, Size begin,
-                                     Size end, double* out) {
-  const double offset = bias.feature * w[rows.n_features];
-  in_streams(rows, begin, end, [&](Size k) MAXMARGIN_INLINED { out[k] = rows.dot(k, w) + offset; });
 }
 
 // gram = sum over the sloped rows of cost_k x_k x_k', by the rows that entered or left since. All

@@ -11,8 +11,10 @@ namespace maxmargin {
 template <class Rows>
 MAXMARGIN_CLONES void predict(const Rows& rows, const double* w, double b, Size begin, Size end,
                               double* out) {
-  in_streams(rows, begin, end,
-             [&](Size i) MAXMARGIN_INLINED { out[i] = rows.dot_in_turn(i, w) + b; });
+  const auto shift = [&](Size from, Size count, const double* products) MAXMARGIN_INLINED {
+    for (Size j = 0; j < count; ++j) out[from + j] = products[j] + b;
+  };
+  in_streams(rows, begin, end, w, shift);
 }
 
 // w += sum of beta_i x_i over begin <= i < end.

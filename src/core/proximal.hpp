@@ -23,15 +23,19 @@ struct Proximal {
 };
 
 struct Slope {
-  double beta;    // the maximiser at z
-  double weight;  // -d beta / d z
+  double beta;  // the maximiser at z
+  double stiffness;
+  double sloped;  // 1 if beta moves with z, else 0: a bool would keep loops from vectorising
+
+  // -d beta / d z.
+  MAXMARGIN_INLINE double weight() const { return sloped > 0.0 ? 1.0 / stiffness : 0.0; }
 };
 
 MAXMARGIN_INLINE Slope slope(const Term& term, double soft, double centre, double z) {
   const double stiffness = term.curvature + soft;
   const double beta = term.argmax(term.target - z + soft * centre, stiffness);
   const bool sloped = (beta != 0.0) & (beta > term.lower) & (beta < term.upper);
-  return {beta, sloped ? 1.0 / stiffness : 0.0};
+  return {beta, stiffness, sloped ? 1.0 : 0.0};
 }
 
 // The derivative of the objective along a step: constant + s * square + sum over rows of
@@ -53,7 +57,7 @@ class LineDerivative {
     for (Size k = 0; k < count_; ++k) {
       const Slope at = slope(prox_.terms[k], prox_.soften(k), prox_.centre[k], z_[k] + s * dz_[k]);
       derivative -= at.beta * dz_[k];
-      curvature += at.weight * dz_[k] * dz_[k];
+      curvature += at.weight() * dz_[k] * dz_[k];
     }
     return {derivative, curvature};
   }
@@ -72,9 +76,9 @@ class LineDerivative {
       const double soft = prox_.soften(k);
       const Slope from = slope(term, soft, prox_.centre[k], z_[k] + low * dz_[k]);
       const Slope to = slope(term, soft, prox_.centre[k], z_[k] + high * dz_[k]);
-      const bool one_slope = from.weight > 0.0 && to.weight > 0.0 && from.beta * to.beta > 0.0;
+      const bool one_slope = from.sloped > 0.0 && to.sloped > 0.0 && from.beta * to.beta > 0.0;
       if (one_slope || from.beta == to.beta) {
-        const double rise = one_slope ? from.weight * dz_[k] * dz_[k] : 0.0;
+        const double rise = one_slope ? from.weight() * dz_[k] * dz_[k] : 0.0;
         constant_ -= from.beta * dz_[k] + low * rise;
         square_ += rise;
       } else {
