@@ -18,7 +18,11 @@ namespace maxmargin {
 class TileBatch {
  public:
   TileBatch(GramMatrix& gram, double sign)
-      : gram_(gram.data()), stride_(gram.stride()), sign_(sign), strips_(stride_ / 8) {}
+      : gram_(gram.data()),
+        stride_(gram.stride()),
+        sign_(sign),
+        strips_(stride_ / 8),
+        bias_column_(gram.dim() - 1) {}
 
   // Takes the row scale * (x, last), unless it is long and most of it is not 0: SYRK is the better
   // place then.
@@ -40,19 +44,20 @@ class TileBatch {
     return true;
   }
 
-  // The same of the row scale * value in these columns; all but that of the bias are in so many
-  // strips of eight.
-  MAXMARGIN_INLINE bool take(const int* column, const double* value, int count, int strips,
-                             double scale) {
+  // The same of a row with values in so many strips of eight columns.
+  template <class T, class Index>
+  MAXMARGIN_INLINE bool take(CsrEntries<T, Index> x, int strips, double scale, double last) {
     if (full(strips)) return false;
     make_room();
     double* const out = packed_.data() + 8 * filled_;
     std::uint8_t* const found = found_.data() + filled_;
-    for (int j = 0; j < count; ++j) {
-      const Size begin = kRows * (column[j] / 8);
-      out[8 * begin + column[j] % 8] = scale * value[j];
+    const auto put = [&](Size column, double value) MAXMARGIN_INLINED {
+      const Size begin = kRows * (column / 8);
+      out[8 * begin + column % 8] = value;
       found[begin] = 1;
-    }
+    };
+    for (Size j = 0; j < x.count; ++j) put(x.column(j), scale * x.value(j));
+    if (last != 0.0) put(bias_column_, scale * last);
     if (++filled_ == kRows) flush();
     return true;
   }
@@ -171,6 +176,7 @@ class TileBatch {
   Size stride_;
   double sign_;
   Size strips_;  // of eight columns
+  Size bias_column_;
   Size filled_ = 0;
   const bool wide_ = MAXMARGIN_HAS_WIDE;
   LineVector<double> packed_;        // a strip of each row, then the next; what is not there is 0
@@ -204,19 +210,16 @@ class GramSum {
     if constexpr (Rows::kSparse) {
       constexpr double kScatterCost = 8.0;  // of one scattered product, against one inside SYRK
       constexpr double kTileCost = 3.0;     // of a tile for one row, against a scattered product
-      if (bits_.take(rows_.entries(i), weight, bias_.feature)) return;
-      const int count = rows_.gather(i, column_.data(), value_.data());
-      const int strips = n_strips(count);
-      const double products = static_cast<double>(count) * count;
+      const auto x = rows_.entries(i);
+      if (bits_.take(x, weight, bias_.feature)) return;
+      const int strips = n_strips(x);
+      const double products = static_cast<double>(x.count) * static_cast<double>(x.count);
       if (kScatterCost * products < static_cast<double>(dim_) * dim_ &&
           products <= kTileCost * strips * strips) {
-        scatter(count, sign_ * weight);
+        scatter(x, sign_ * weight);
         return;
       }
-      column_[count] = dim_ - 1;
-      value_[count] = bias_.feature;
-      const int own = count + (bias_.feature != 0.0);
-      if (tiles_.take(column_.data(), value_.data(), own, strips, std::sqrt(weight))) return;
+      if (tiles_.take(x, strips, std::sqrt(weight), bias_.feature)) return;
     } else if (tiles_.take(rows_.row(i), dim_ - 1, std::sqrt(weight), bias_.feature)) {
       return;
     }
@@ -238,15 +241,22 @@ class GramSum {
   }
 
  private:
-  // Strips of eight columns in which the gathered row has a value.
-  MAXMARGIN_INLINE int n_strips(int count) const {
-    int strips = count > 0;
-    for (int j = 1; j < count; ++j) strips += column_[j] / 8 != column_[j - 1] / 8;
+  // Strips of eight columns in which the row has a value.
+  template <class Entries>
+  MAXMARGIN_INLINE static int n_strips(const Entries& x) {
+    int strips = x.count > 0;
+    for (Size j = 1; j < x.count; ++j) strips += x.column(j) / 8 != x.column(j - 1) / 8;
     return strips;
   }
 
-  // The gathered columns must be sorted: only the upper triangle is kept.
-  MAXMARGIN_INLINE void scatter(int count, double weight) {
+  // The columns must be sorted: only the upper triangle is kept.
+  template <class Entries>
+  MAXMARGIN_INLINE void scatter(const Entries& x, double weight) {
+    const int count = static_cast<int>(x.count);
+    for (int j = 0; j < count; ++j) {
+      column_[j] = static_cast<int>(x.column(j));
+      value_[j] = x.value(j);
+    }
     column_[count] = dim_ - 1;
     value_[count] = bias_.feature;
     const int* __restrict column = column_.data();

@@ -97,16 +97,21 @@ MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, const Proximal prox, B
 template <class Rows>
 MAXMARGIN_CLONES void newton_gram(const Rows& rows, const double* cost, Bias bias, Size begin,
                                   Size end, Dsyrk dsyrk, std::uint8_t* flags, GramMatrix& gram) {
-  Size n_entering = 0, n_leaving = 0;
-  for (Size k = begin; k < end; ++k) {
-    n_entering += flags[k] == kSloped;
+  constexpr Size kAhead = 4;
+  std::vector<std::int32_t> changed(static_cast<std::size_t>(end - begin) + 1);
+  Size n_changed = 0, n_leaving = 0;
+  for (Size k = begin; k < end; ++k) {  // which ones is hard to foretell: without a branch
+    changed[n_changed] = static_cast<std::int32_t>(k);
+    n_changed += flags[k] == kSloped || flags[k] == kInGram;
     n_leaving += flags[k] == kInGram;
   }
-  GramSum<Rows> entering(rows, bias, dsyrk, 1.0, n_entering, gram);
+  GramSum<Rows> entering(rows, bias, dsyrk, 1.0, n_changed - n_leaving, gram);
   GramSum<Rows> leaving(rows, bias, dsyrk, -1.0, n_leaving, gram);
-  for (Size k = begin; k < end; ++k) {
-    const bool held = (flags[k] & kInGram) != 0, sloped = (flags[k] & kSloped) != 0;
-    if (held == sloped) continue;
+  for (Size j = 0; j < n_changed; ++j) {
+    if (j + 2 * kAhead < n_changed) rows.prefetch_offset(changed[j + 2 * kAhead]);
+    if (j + kAhead < n_changed) rows.prefetch(changed[j + kAhead]);
+    const Size k = changed[j];
+    const bool sloped = (flags[k] & kSloped) != 0;
     (sloped ? entering : leaving).add(k, cost[k]);
     flags[k] = sloped ? kSloped | kInGram : 0;
   }

@@ -224,16 +224,6 @@ struct CsrRows {
     return total;
   }
 
-  // The columns and values of row i, in order; returns how many.
-  MAXMARGIN_INLINE int gather(Size i, int* column, double* value) const {
-    int count = 0;
-    for (Size k = offsets[i]; k < offsets[i + 1]; ++k, ++count) {
-      column[count] = static_cast<int>(columns[k]);
-      value[count] = static_cast<double>(values[k]);
-    }
-    return count;
-  }
-
   MAXMARGIN_INLINE void prefetch(Size i) const {
     constexpr Size kMaxLines = 8;
     const Size begin = offsets[i], end = offsets[i + 1];
