@@ -187,6 +187,7 @@ NB_MODULE(_core, m) {
   nb::class_<Sweep>(m, "Sweep", "Where dual coordinate descent stands.")
       .def(nb::init<Size>(), "n_active"_a)
       .def_rw("n_active", &Sweep::n_active)
+      .def_rw("share", &Sweep::share)
       .def_rw("threshold", &Sweep::threshold)
       .def_ro("violation", &Sweep::violation)
       .def_ro("violations", &Sweep::violations)

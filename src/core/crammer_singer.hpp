@@ -94,6 +94,7 @@ MAXMARGIN_CLONES void crammer_singer(const Rows& rows, const ClassProblem& probl
                                      double relative_target, const Deadline& deadline) {
   constexpr Size kAhead = 2;
   constexpr Size kClockMask = 63;
+  constexpr double kSway = 4.0;  // of a difference of two classes; see dual_cd.hpp
   const Size K = problem.n_classes, stride = padded(K);
   const auto move_sample = mover(stride);
   double *offset = scratch.offset.data(), *pull = scratch.pull.data();
@@ -153,10 +154,14 @@ MAXMARGIN_CLONES void crammer_singer(const Rows& rows, const ClassProblem& probl
                           ? sweep.violations / static_cast<double>(sweep.n_active)
                           : std::numeric_limits<double>::infinity();
     if (state.free) {
+      double farthest = 0.0;
       for (Size j = 0; j < K; ++j) {
-        state.anchor[j] += state.feature * state.w_bias[j];
+        const double shift = state.feature * state.w_bias[j];
+        state.anchor[j] += shift;
         sweep.dual -= state.w_bias[j] * state.w_bias[j];
+        farthest = std::max(farthest, std::fabs(shift));
       }
+      sweep.threshold += kSway * farthest;
     }
     refresh();
     sweep.look_ahead();

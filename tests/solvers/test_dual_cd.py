@@ -39,9 +39,9 @@ class Core:
     def weights(self):
         return np.append(self.w, self.sweep.bias_weight)
 
-    def run(self, epochs, target=0.0, seconds=FOREVER):
+    def run(self, epochs, target=0.0, seconds=FOREVER, *, free=False):
         _core.dual_cd(
-            self.problem.rows, self.terms, self.problem.squared_norms, self.bias, False, self.beta,
+            self.problem.rows, self.terms, self.problem.squared_norms, self.bias, free, self.beta,
             self.w, self.order, self.sweep, self.random, epochs, target, seconds,
         )  # fmt: skip
 
@@ -211,6 +211,7 @@ def test_the_dual_never_falls(loss):
 @REGULARIZED_LOSSES
 def test_shrinking_does_not_change_the_answer(loss):
     shrunk, full = Core(make(loss), 0), Core(make(loss), 0)
+    full.sweep.share = 1.0
     for _ in range(3000):
         full.run(1)
         full.sweep.threshold = math.inf
@@ -221,16 +222,39 @@ def test_shrinking_does_not_change_the_answer(loss):
     assert shrunk.sweep.dual == pytest.approx(full.sweep.dual, rel=1e-10)
 
 
-def test_the_first_epoch_ends_at_its_best_multiple():
-    y = np.resize([1.0, 1.0, -1.0], 40)
-    X = y[:, None] * np.c_[np.eye(40), np.full(40, 0.5)]  # what helps one row helps the others
-    objective = objective_of(LOSSES["squared_hinge"], Intercept.NONE, X=X, y=y)
-    core = Core(objective, 0)
-    core.bias = _core.Bias(0.0, 0.0)
-    core.run(1)
-    values = [objective.dual(scale * core.beta) for scale in (0.99, 1.0, 1.01)]
-    assert max(values) == values[1] == pytest.approx(core.sweep.dual)
-    np.testing.assert_allclose(core.w, X.T @ core.beta)
+def test_a_cold_start_tastes_a_fifth_of_the_rows():
+    cold, warm = Core(make(HINGE), 0), Core(make(HINGE), 0)
+    warm.sweep.share = 1.0
+    cold.run(1)
+    warm.run(1)
+    assert (cold.sweep.steps, warm.sweep.steps) == (12 + 60, 60)
+    assert cold.sweep.epochs == warm.sweep.epochs == 1
+
+
+def test_while_the_anchor_moves_rows_need_more_slack_to_be_set_aside():
+    tied, free = Core(make(HINGE), 0), Core(make(HINGE), 0)
+    tied.sweep.share = free.sweep.share = 1.0
+    tied.run(1)
+    free.run(1, free=True)
+    shift = FEATURE * free.sweep.bias_weight
+    assert free.bias.anchor == pytest.approx(ANCHOR + shift)
+    assert free.sweep.threshold == pytest.approx(tied.sweep.threshold + 2 * abs(shift))
+
+
+def test_a_last_epoch_may_be_a_share_of_one():
+    core = Core(make(LOSSES["squared_hinge"]), 0)
+    sweep, target = core.sweep, 1e-3
+    for _ in range(100):
+        core.run(1, target)
+        if sweep.share < 1.0:
+            break
+    assert 0.3 <= sweep.share < 0.9
+    epochs, steps, active, share = sweep.epochs, sweep.steps, sweep.n_active, sweep.share
+    core.run(100, target)
+    assert sweep.epochs == epochs + 1
+    assert sweep.share == 1.0
+    assert share * active <= sweep.steps - steps < share * active + 1
+    assert sweep.left == target * sweep.dual
 
 
 def test_the_epoch_stops_at_its_target():

@@ -14,7 +14,7 @@ from maxmargin.certificate import Status, certify
 from maxmargin.estimators import _tasks
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.solvers import DualCD, Monitor, Stopping, one_vs_rest
-from maxmargin.solvers.bias import bias_of
+from maxmargin.solvers.bias import short_bias_of
 from reference import one_vs_rest as twin
 
 LOSSES = pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=["hinge", "squared_hinge"])
@@ -50,7 +50,7 @@ def test_epochs_equal_the_twin(loss, storage, dtype, intercept, d):
     plain = objective_of(X, numbers, loss, intercept)
     stored = objective_of(store(X, storage, dtype), numbers, loss, intercept)
     begun = one_vs_rest.begin_together(stored, numbers, 5, 7, for_epochs(stored, 3))
-    bias, free = bias_of(plain, reach=1.0), intercept is Intercept.FREE
+    bias, free = short_bias_of(plain), intercept is Intercept.FREE
     state = SimpleNamespace(
         beta=np.zeros((len(X), 5)), W=np.zeros((5, d + 1)), anchor=np.zeros(5),
         threshold=np.full(5, np.inf), dual=np.zeros(5),
@@ -186,7 +186,7 @@ def test_the_first_epoch_is_that_of_every_class_alone(loss):
         alone = objective_of(X, (numbers != j).astype(np.int32), loss)
         beta, w, order = np.zeros(len(X)), np.zeros(6), np.arange(len(X), dtype=np.int32)
         sweep = _core.Sweep(len(X))
-        sweep.epochs = 1  # the first would be scaled
+        sweep.share = 1.0  # no taste of the rows, and no scaling
         _core.dual_cd(
             alone.problem.rows, alone.terms, alone.problem.squared_norms, _core.Bias(0.0, 0.0),
             False, beta, w, order, sweep, _core.Random(3), 1, 0.0, 1e9,

@@ -283,7 +283,8 @@ def test_a_start_is_not_lost(solver, intercept):
     start = Start(0, best.beta, best.b)
     assert fit(objective, solver, tol=1e-5, start=start).n_iter == 0
     again = fit(objective, solver, tol=1e-12, max_iter=2, start=start)
-    assert again.certificate.gap <= best.certificate.gap * (1 + 1e-3) + 1e-9
+    # W is made of beta anew, which was balanced for the proof: not quite the W of the solution.
+    assert again.certificate.gap <= best.certificate.gap * (1 + 1e-2) + 1e-9
 
 
 @ALL_INTERCEPTS

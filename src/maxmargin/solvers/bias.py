@@ -12,12 +12,15 @@ from maxmargin.objective import Intercept, Objective
 from maxmargin.validation import Array
 
 
-def bias_of(objective: Objective | JointObjective, reach: float) -> _core.Bias:
+def bias_of(
+    objective: Objective | JointObjective, reach: float, crossings: float | None = None
+) -> _core.Bias:
     """Return the intercept as the core has it: a feature of constant value, and an anchor.
 
     A free intercept is solved for by proximal steps: b is penalised by its distance to the anchor,
-    and the anchor follows. The steps are long enough for b to cross the scale of f within one even
-    if the features are tiny, and `reach` times longer.
+    and the anchor follows. The feature is `reach` typical row norms, or more, so that b can cross
+    the scale of f within a step even if C or the features are tiny; `crossings` times (`reach` if
+    not given) the feature which is just enough for that.
     """
     if objective.intercept is Intercept.NONE:
         return _core.Bias(0.0, 0.0)
@@ -27,7 +30,18 @@ def bias_of(objective: Objective | JointObjective, reach: float) -> _core.Bias:
     if not cost.any():  # two classes without weight: nothing is asked of b
         return _core.Bias(1.0, 0.0)
     crossing = math.sqrt(objective.unit / float(cost.sum()))
-    return _core.Bias(reach * max(typical_norm(objective.diagonal, cost), crossing), 0.0)
+    typical, least = typical_norm(objective.diagonal, cost), crossings or reach
+    return _core.Bias(max(reach * typical, least * crossing), 0.0)
+
+
+def short_bias_of(objective: Objective | JointObjective) -> _core.Bias:
+    """Return the same for coordinate descent.
+
+    All rows have the bias in common: the larger its feature, the more of what a step does the next
+    ones undo, and epochs are up to ten times as many. A smaller one takes more of them where b has
+    far to go.
+    """
+    return bias_of(objective, reach=0.15, crossings=1.0)
 
 
 def typical_norm(squares: Array, cost: Array) -> float:

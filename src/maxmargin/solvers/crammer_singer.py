@@ -15,7 +15,7 @@ from maxmargin.joint import JointObjective
 from maxmargin.objective import Intercept
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start
-from maxmargin.solvers.bias import bias_of
+from maxmargin.solvers.bias import short_bias_of
 from maxmargin.validation import Array
 
 #: The rows set aside come back whenever the sweep's gap has fallen by this factor, and as many
@@ -71,7 +71,7 @@ class _Ascent:
         n = problem.n_samples
         self.objective = objective
         self.free = objective.intercept is Intercept.FREE
-        self.feature = bias_of(objective, reach=1.0).feature
+        self.feature = short_bias_of(objective).feature
         self.anchor, self.w_bias = np.zeros(K), np.zeros(K)
         self.alpha, self.order = np.zeros((n, _core.padded(K))), np.arange(n, dtype=np.int32)
         self.sweep, self.random = _core.Sweep(n), _core.Random(start.seed)

@@ -11,7 +11,7 @@ from maxmargin.certificate import Status
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start
-from maxmargin.solvers.bias import bias_of
+from maxmargin.solvers.bias import short_bias_of
 from maxmargin.solvers.refusals import require
 
 #: Least gap to be proven with weights in float32.
@@ -34,7 +34,7 @@ class DualCD:
         problem = objective.problem
         n, d = problem.n_samples, problem.n_features
         norms = problem.squared_norms
-        bias = bias_of(objective, reach=1.0)
+        bias = short_bias_of(objective)
         free = objective.intercept is Intercept.FREE
         beta, w = np.zeros(n), np.zeros(d, np.float32 if _narrow(objective, monitor) else None)
         order = np.arange(n, dtype=np.int32)
@@ -42,11 +42,12 @@ class DualCD:
         if start.beta is not None:
             beta[:] = objective.feasible(start.beta)
             w, sweep.bias_weight = problem.combine(beta), bias.feature * float(beta.sum())
-            bias.anchor = start.b if free else 0.0
+            bias.anchor, sweep.share = start.b if free else 0.0, 1.0
         if start.begun is not None:
             beta, w, sweep.bias_weight, bias.anchor, order, *where = start.begun
             sweep.n_active, sweep.threshold, sweep.dual, sweep.epochs = where
-        trust = 0.8  # in the sweep's forecast of the gap: 0.7 to 0.9 of what it is, on text
+            sweep.share = 1.0
+        trust = 0.7  # in the sweep's forecast of the gap: 0.7 to 0.9 of what it is, on text
 
         def judge() -> Status:
             b = float(bias.anchor + bias.feature * sweep.bias_weight)

@@ -10,7 +10,7 @@ import maxmargin._core as _core
 from maxmargin.joint import coef_of, combine_classes, lay_out, predict_classes, zero_weights
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solvers.base import SECONDS_PER_CALL, Begun, Monitor, Point
-from maxmargin.solvers.bias import bias_of
+from maxmargin.solvers.bias import short_bias_of
 from maxmargin.solvers.refusals import require
 
 #: Classes served at once: the sums of as many stay in registers, and n × GROUP values in memory.
@@ -40,7 +40,7 @@ def begin_together(
     require(objective, "dual_cd", regularized=True)
     problem, K, stride = objective.problem, n_classes, _core.padded(n_classes)
     n = problem.n_samples
-    bias, free = bias_of(objective, reach=1.0), objective.intercept is Intercept.FREE
+    bias, free = short_bias_of(objective), objective.intercept is Intercept.FREE
     by_feature = _core.by_feature(problem.rows)
     narrow = sparse.issparse(problem.X) and problem.fits_float32 and monitor.tol >= LEAST_TOL
     beta, W = np.zeros((n, stride)), zero_weights(problem, K, narrow=narrow)
@@ -86,7 +86,7 @@ def points_so_far(objectives: list[Objective], begun: list[Begun]) -> list[Point
         objective.feasible(so_far.beta) for objective, so_far in zip(objectives, begun, strict=True)
     ]
     dual_w = coef_of(combine_classes(problem, np.stack(beta, 1)), K, by_feature=by_feature)
-    feature = bias_of(objectives[0], reach=1.0).feature
+    feature = short_bias_of(objectives[0]).feature
     return [
         Point(
             so_far.w,
