@@ -73,6 +73,7 @@ void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, B
   require_length(w, self.n_features(), "w");
   require(-1 <= sweep.cursor && sweep.cursor <= sweep.n_active && sweep.n_active <= n,
           "sweep out of bounds");
+  require(0.0 < sweep.share && sweep.share <= 1.0, "share must lie in (0, 1]");
   require(all_within(order.data(), n, n), "order holds a row that does not exist");
   nb::gil_scoped_release release;
   const Deadline deadline(seconds);

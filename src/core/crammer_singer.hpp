@@ -94,7 +94,6 @@ MAXMARGIN_CLONES void crammer_singer(const Rows& rows, const ClassProblem& probl
                                      double relative_target, const Deadline& deadline) {
   constexpr Size kAhead = 2;
   constexpr Size kClockMask = 63;
-  constexpr double kSway = 4.0;  // of a difference of two classes; see dual_cd.hpp
   const Size K = problem.n_classes, stride = padded(K);
   const auto move_sample = mover(stride);
   double *offset = scratch.offset.data(), *pull = scratch.pull.data();
@@ -161,7 +160,7 @@ MAXMARGIN_CLONES void crammer_singer(const Rows& rows, const ClassProblem& probl
         sweep.dual -= state.w_bias[j] * state.w_bias[j];
         farthest = std::max(farthest, std::fabs(shift));
       }
-      sweep.threshold += kSway * farthest;
+      sweep.threshold += 2.0 * kSway * farthest;  // two classes may move apart
     }
     refresh();
     sweep.look_ahead();

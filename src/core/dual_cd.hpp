@@ -24,6 +24,10 @@
 
 namespace maxmargin {
 
+// Rows follow the anchor across their kinks: more slack is asked of them, by so many times what the
+// anchor moved in the last epoch.
+constexpr double kSway = 2.0;
+
 // Caller-owned; an epoch can be left at the deadline and taken up again.
 struct Sweep {
   Size n_active;
@@ -35,12 +39,12 @@ struct Sweep {
   double violations = 0.0;                                     // the sum of those seen in it
   Size violators = 0;                                          // how many they were
   double gap = 0.0;        // sum of the Fenchel-Young gaps met in this epoch: about the duality gap
-  double last_gap = 0.0;   // the same of the last whole epoch
+  double last_gap = 0.0;   // the same of the last epoch that visited all of them
   double left = 0.0;       // what that epoch will have left of it, as the one before did
   double dual = 0.0;       // value of the dual objective, kept up to date
   double last_dual = 0.0;  // the same at the end of the last whole epoch
   double bias_weight = 0.0;  // sum_i beta_i times the bias feature
-  Size epochs = 0;           // whole epochs done
+  Size epochs = 0;           // done, one that was a share too, but not the taste
   Size steps = 0;            // rows visited
 
   explicit Sweep(Size rows) : n_active(rows) {}
@@ -132,7 +136,6 @@ MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double
                               const Deadline& deadline) {
   constexpr Size kAhead = 4;
   constexpr Size kClockMask = 255;
-  constexpr double kSway = 2.0;  // rows follow the anchor across their kinks: the more it moved...
   const double bias_square = bias.feature * bias.feature;
   for (Size epoch = 0; epoch < max_epochs;) {
     if (sweep.cursor < 0) {
@@ -175,13 +178,14 @@ MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double
     if (tasted) scale_down(terms, rows.n_samples, rows.n_features, bias.anchor, beta, w, sweep);
     const double shift = free ? bias.feature * sweep.bias_weight : 0.0;
     bias.anchor += shift;
+    if (free) sweep.dual -= sweep.bias_weight * sweep.bias_weight;
     if (tasted) {
       sweep.begin();
     } else {
       sweep.look_ahead(relative_target * sweep.dual);
       ++epoch;
     }
-    sweep.threshold += kSway * std::fabs(shift);  // ... the more slack is wanted
+    sweep.threshold += kSway * std::fabs(shift);
     if (tasted) continue;
     if (sweep.left <= relative_target * sweep.dual) return;
   }

@@ -9,7 +9,8 @@
 // visits those in play only, takes over.
 //
 // Invariant: w_j = sum_i beta_ij (x_i, feature), but for the rounding of W. After an epoch `active`
-// marks the pairs that have no more slack than a quarter of the worst violation of the one before.
+// marks the pairs that have no more slack than a quarter of the worst violation of the one before,
+// and what kSway adds.
 #pragma once
 
 #include <vector>
@@ -110,7 +111,11 @@ MAXMARGIN_CLONES void one_vs_rest(const Rows& rows, const RestProblem& problem,
   for (Size j = 0; j < K; ++j) {
     state.threshold[j] =
         worst[j] > 0.0 ? kShrink * worst[j] : std::numeric_limits<double>::infinity();
-    if (state.free) state.anchor[j] += feature * w_bias[j];
+    if (!state.free) continue;
+    const double shift = feature * w_bias[j];
+    state.anchor[j] += shift;
+    state.threshold[j] += kSway * std::fabs(shift);
+    dual[j] -= w_bias[j] * w_bias[j];
   }
   sweep.cursor = -1;
   ++sweep.epochs;

@@ -125,7 +125,7 @@ struct DenseRows {
   // again.
   Size chunk() const {
     constexpr Size kBytes = 3 << 14;
-    return std::clamp(kBytes / bytes(), Size{8}, kMaxChunk / streams());
+    return std::clamp(kBytes / bytes(), Size{2}, kMaxChunk / streams());
   }
 
   // Rows come faster from several places at a time: 54 or 784 values in two thirds of the time, 200
@@ -238,7 +238,7 @@ struct CsrRows {
 
   Size work(Size begin, Size end) const { return offsets[end] - offsets[begin]; }
 
-  Size chunk() const { return 256; }
+  Size chunk() const { return 256; }  // 460 KB of MNIST
   Size streams() const { return 1; }
 
  private:

@@ -1,7 +1,7 @@
 """One against the rest in NumPy: the specification of core/one_vs_rest.hpp.
 
 K problems of dual coordinate descent (reference/dual_cd.py) over the same rows in the same order,
-one row after the other for all classes at once. The first epoch is not scaled down.
+one row after the other for all classes at once, without the taste before the first epoch.
 """
 
 import numpy as np

@@ -231,6 +231,53 @@ def test_a_cold_start_tastes_a_fifth_of_the_rows():
     assert cold.sweep.epochs == warm.sweep.epochs == 1
 
 
+@REGULARIZED_LOSSES
+def test_the_dual_is_kept_while_the_anchor_moves(loss):
+    objective = make(loss)
+    core = Core(objective, 0)
+    problem = objective.problem
+    for _ in range(5):
+        core.run(1, free=True)
+        value = objective.loss.conjugate(problem.y, problem.cost, core.beta).sum()
+        value -= core.bias.anchor * core.beta.sum() + 0.5 * core.weights @ core.weights
+        assert core.sweep.dual == pytest.approx(value, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+@pytest.mark.parametrize("C", [0.01, 1.0])
+def test_targets_far_from_0_cost_no_epochs(loss, C):
+    random = np.random.default_rng(0)
+    X = random.standard_normal((300, 10))
+    y = X @ random.standard_normal(10) + random.standard_normal(300)
+    near, far = (
+        solve_by(objective_of(LOSSES[loss], Intercept.FREE, X=X, y=y + b, C=C), "dual_cd", tol=1e-4)
+        for b in (0.0, 1000.0)
+    )
+    assert near.status is far.status is Status.OPTIMAL
+    assert far.n_iter <= 3 * near.n_iter + 10
+    assert far.b == pytest.approx(near.b + 1000.0, abs=0.2)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.5, math.nan])
+def test_a_share_beyond_the_rows_is_refused(share):
+    core = Core(make(HINGE), 0)
+    core.sweep.share = share
+    with pytest.raises(ValueError, match="share"):
+        core.run(1)
+
+
+def test_an_early_end_is_taken_up_again_after_the_deadline():
+    random = np.random.default_rng(0)
+    X, y = random.standard_normal((2000, 5)), random.choice([-1.0, 1.0], 2000)
+    cores = [Core(objective_of(HINGE, X=X, y=y), 3) for _ in range(2)]
+    whole, parts = cores
+    whole.run(1000, target=1e-2)
+    while parts.sweep.epochs < whole.sweep.epochs:
+        parts.run(1, target=1e-2, seconds=0.0)
+    assert whole.sweep.left == 1e-2 * whole.sweep.dual  # by a share of an epoch
+    np.testing.assert_array_equal(whole.beta, parts.beta)
+
+
 def test_while_the_anchor_moves_rows_need_more_slack_to_be_set_aside():
     tied, free = Core(make(HINGE), 0), Core(make(HINGE), 0)
     tied.sweep.share = free.sweep.share = 1.0

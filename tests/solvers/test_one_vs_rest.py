@@ -60,7 +60,10 @@ def test_epochs_equal_the_twin(loss, storage, dtype, intercept, d):
         random.shuffle_rows(order, len(X))
         twin.epoch(plain, numbers, bias.feature, state, order)
         if free:
-            state.anchor += bias.feature * state.W[:, -1]
+            shift = bias.feature * state.W[:, -1]
+            state.anchor += shift
+            state.threshold += 2 * np.abs(shift)
+            state.dual -= state.W[:, -1] ** 2
     for j, one in enumerate(begun):
         np.testing.assert_allclose(one.beta, state.beta[:, j], rtol=1e-8, atol=1e-10)
         weights = np.append(one.w, one.bias_weight)

@@ -283,8 +283,9 @@ def test_a_start_is_not_lost(solver, intercept):
     start = Start(0, best.beta, best.b)
     assert fit(objective, solver, tol=1e-5, start=start).n_iter == 0
     again = fit(objective, solver, tol=1e-12, max_iter=2, start=start)
-    # W is made of beta anew, which was balanced for the proof: not quite the W of the solution.
-    assert again.certificate.gap <= best.certificate.gap * (1 + 1e-2) + 1e-9
+    # W is made anew of a beta that was balanced for the proof: not quite the W of the solution.
+    slack = 1e-2 if intercept is Intercept.FREE else 1e-3
+    assert again.certificate.gap <= best.certificate.gap * (1 + slack) + 1e-9
 
 
 @ALL_INTERCEPTS

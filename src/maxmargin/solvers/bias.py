@@ -30,8 +30,24 @@ def bias_of(
     if not cost.any():  # two classes without weight: nothing is asked of b
         return _core.Bias(1.0, 0.0)
     crossing = math.sqrt(objective.unit / float(cost.sum()))
-    typical, least = typical_norm(objective.diagonal, cost), crossings or reach
+    typical, least = (
+        typical_norm(objective.diagonal, cost),
+        reach if crossings is None else crossings,
+    )
     return _core.Bias(max(reach * typical, least * crossing), 0.0)
+
+
+def best_constant(objective: Objective) -> float:
+    """Return the best constant f, from which b has less far to go than from 0.
+
+    The mean target is that for the squared losses, and near it with an insensitive zone.
+    """
+    loss, problem = objective.loss, objective.problem
+    if loss.bounded:
+        return objective.best_intercept(np.zeros_like(problem.y))
+    if not problem.cost.any():
+        return 0.0
+    return float(np.average(loss.target_scale * problem.y, weights=problem.cost))
 
 
 def short_bias_of(objective: Objective | JointObjective) -> _core.Bias:

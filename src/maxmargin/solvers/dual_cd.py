@@ -11,7 +11,7 @@ from maxmargin.certificate import Status
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start
-from maxmargin.solvers.bias import short_bias_of
+from maxmargin.solvers.bias import best_constant, short_bias_of
 from maxmargin.solvers.refusals import require
 
 #: Least gap to be proven with weights in float32.
@@ -36,6 +36,8 @@ class DualCD:
         norms = problem.squared_norms
         bias = short_bias_of(objective)
         free = objective.intercept is Intercept.FREE
+        if free and not objective.loss.one_sided:  # of labels, 0 is about in the middle
+            bias.anchor = best_constant(objective)
         beta, w = np.zeros(n), np.zeros(d, np.float32 if _narrow(objective, monitor) else None)
         order = np.arange(n, dtype=np.int32)
         sweep, random = _core.Sweep(n), _core.Random(start.seed)
@@ -76,7 +78,7 @@ class DualCD:
                 trust *= 0.5
             if promising or monitor.history[-1].gap > 4.0 * sweep.last_gap:
                 # Rows were set aside too early, or will be looked at again before the next proof.
-                sweep.n_active = n
+                sweep.n_active, sweep.share = n, 1.0
         return monitor.finish(self.name, status)
 
 

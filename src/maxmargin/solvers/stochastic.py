@@ -13,7 +13,7 @@ from maxmargin.certificate import Status
 from maxmargin.joint import JointObjective
 from maxmargin.objective import Intercept, Objective
 from maxmargin.solvers.base import Monitor, Start
-from maxmargin.solvers.bias import bias_of
+from maxmargin.solvers.bias import best_constant, bias_of
 from maxmargin.validation import Array
 
 #: A point that has run away is seen by `diverged`, without NumPy's warnings before.
@@ -215,19 +215,10 @@ def bias_feature(objective: Objective | JointObjective) -> float:
 
 
 def stochastic_bias(objective: Objective) -> _core.Bias:
-    """Return the intercept as a feature, and its anchor.
-
-    A free one is anchored at the best constant f, which steps from 0 might take for ever to reach;
-    the mean target is that for the squared losses, and near it with an insensitive zone.
-    """
+    """Return the intercept as a feature, and its anchor: steps from 0 might take for ever to b."""
     bias = _core.Bias(bias_feature(objective), 0.0)
-    loss, problem = objective.loss, objective.problem
-    if objective.intercept is Intercept.FREE and loss.regularized:
-        bias.anchor = (
-            objective.best_intercept(np.zeros_like(problem.y))
-            if loss.bounded
-            else float(np.average(loss.target_scale * problem.y, weights=problem.cost))
-        )
+    if objective.intercept is Intercept.FREE and objective.loss.regularized:
+        bias.anchor = best_constant(objective)
     return bias
 
 
