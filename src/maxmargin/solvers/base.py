@@ -281,7 +281,7 @@ class Monitor:
     def judge_point(self, w: Array, b: float, n_iter: int) -> Status:
         """Do the same for a squared loss, whose dual point follows from w; b must not be free."""
         certificate, beta = certify_point(self.objective, w, b)
-        self._keep(certificate, (w.copy(), b), beta)
+        self._keep(certificate, (w, b), beta)
         return self._decide(n_iter)
 
     def judge_products(self, point: Point) -> Status:
@@ -294,14 +294,14 @@ class Monitor:
         return self._decide(n_iter)
 
     def judge(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:
-        """Certify the point, remember what is best of it, and decide."""
+        """Certify the point, remember what is best of it, and decide. w must not change later."""
         objective, z = self.objective, None
         beta = objective.feasible(beta)
         if objective.intercept is Intercept.FREE and objective.loss.bounded:
             z = objective.problem.predict(w, 0.0)
             b = objective.best_intercept(z)
         certificate = certify_pair(objective, w, b, beta, z)
-        self._keep(certificate, (w.copy(), b), beta)
+        self._keep(certificate, (w, b), beta)
         return self._decide(n_iter)
 
     def _keep(

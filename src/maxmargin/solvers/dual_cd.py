@@ -53,7 +53,7 @@ class DualCD:
 
         def judge() -> Status:
             b = float(bias.anchor + bias.feature * sweep.bias_weight)
-            return monitor.judge(np.asarray(w, dtype=np.float64), b, beta, sweep.epochs)
+            return monitor.judge(np.array(w, dtype=np.float64), b, beta, sweep.epochs)
 
         status = Status.RUNNING
         if start.beta is not None:

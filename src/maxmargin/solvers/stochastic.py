@@ -165,7 +165,7 @@ class Descent:
 
     def judge(self, monitor: Monitor, w: Array, b: float, beta: Array) -> Status:
         """Show the monitor a point."""
-        return monitor.judge(w, b, beta, self.sampler.epochs)
+        return monitor.judge(w.copy(), b, beta, self.sampler.epochs)
 
     def start_point(self, start: Start) -> tuple[Array, float]:
         """(w, b) as given, or of the given dual point; if there is none, 0 and the best constant.
