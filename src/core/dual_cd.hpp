@@ -9,9 +9,9 @@
 // Invariant: (w, bias_weight) = sum_i beta_i (x_i, bias.feature), up to the rounding of Weight: in
 // float twice as many weights are in the cache, and an epoch over wide sparse rows waits for them.
 // A cold start tastes a fifth of the rows before its first epoch, so that most rows meet weights
-// that know something: a tenth fewer visits on text. Rows that sit at a kink with more slack than
-// the last epoch's mean violation, or a quarter of its worst, are set aside; the caller brings all
-// of them back before it certifies, so shrinking cannot change the answer.
+// that know something: up to a tenth fewer visits on text. Rows that sit at a kink with more slack
+// than the last epoch's mean violation, or a quarter of its worst, are set aside; the caller brings
+// all of them back before it certifies, so shrinking cannot change the answer.
 #pragma once
 
 #include <cstdint>
@@ -78,6 +78,7 @@ struct Sweep {
     if (share < 1.0) {
       share = 1.0;
       left = target;
+      last_gap = 0.0;  // an epoch between this one and the last whole one is no measure
       last_dual = dual;
       ++epochs;
       return;
@@ -186,8 +187,7 @@ MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double
       ++epoch;
     }
     sweep.threshold += kSway * std::fabs(shift);
-    if (tasted) continue;
-    if (sweep.left <= relative_target * sweep.dual) return;
+    if (!tasted && sweep.left <= relative_target * sweep.dual) return;
   }
 }
 

@@ -98,7 +98,7 @@ template <class Rows>
 MAXMARGIN_CLONES void newton_gram(const Rows& rows, const double* cost, Bias bias, Size begin,
                                   Size end, Dsyrk dsyrk, std::uint8_t* flags, GramMatrix& gram) {
   constexpr Size kAhead = 4;
-  std::vector<std::int32_t> changed(static_cast<std::size_t>(end - begin) + 1);
+  std::vector<std::int32_t> changed(static_cast<std::size_t>(end - begin));
   Size n_changed = 0, n_leaving = 0;
   for (Size k = begin; k < end; ++k) {  // which ones is hard to foretell: without a branch
     changed[n_changed] = static_cast<std::int32_t>(k);

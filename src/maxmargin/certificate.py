@@ -1,10 +1,11 @@
 """Certificate: the proof that goes with every fitted model.
 
-This is the only place where a primal-dual pair is judged. It knows nothing of the solver that made
-the pair: it recomputes every product from the rows, with the formulas of `core/certificate.hpp`,
-which share nothing with those of the solvers. There are two exceptions: the values of f of a large
-kernel machine come from the solver's float32 kernel rows, summed anew (docs/certificates.md), and
-classes that were begun together and stopped are told their products, made in common passes.
+Primal-dual pairs are judged here, and those of K classes at once in `joint_certificate`: nowhere
+else. The judgement knows nothing of the solver that made the pair: it recomputes every product from
+the rows, with the formulas of `core/certificate.hpp`, which share nothing with the solvers' own.
+There are two exceptions: the values of f of a large kernel machine come from the solver's float32
+kernel rows, summed anew (docs/certificates.md), and classes that were begun together and stopped
+are told their products, made in common passes.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from typing import NamedTuple
 import numpy as np
 
 import maxmargin._core as _core
-from maxmargin.joint import JointExpansion, JointObjective
 from maxmargin.losses import Loss
 from maxmargin.objective import Frame, Intercept, Objective, SumError
 from maxmargin.validation import Array
@@ -373,70 +373,4 @@ def _summed(
         n_support_bounded=sum(part.n_bounded for part in parts),
         margin=1.0 / norm if norm > 0.0 else math.inf,
         slack_sum=sum(part.slacks for part in parts),
-    )
-
-
-def certify_joint(objective: JointObjective, W: Array, b: Array, beta: Array) -> Certificate:
-    """Judge the weights of K classes, laid out, and their intercepts by a feasible β.
-
-    P(W, b) − D(β) = ½‖W − W_β‖² + Σ of brackets that are not negative (core/class_certificate.hpp).
-    The KKT violation is the worst bracket in units of the margin.
-    """
-    problem = objective.problem
-    dual_W = np.zeros_like(W)
-    parts = [
-        objective.classes.tally(problem.rows, W, b, beta, begin, end, dual_W)
-        for begin, end in problem.blocks()
-    ]
-    dual_b, slip = objective.intercept_of(beta), 0.0
-    if objective.intercept is Intercept.FREE:
-        # What rounding leaves of Σ_i β_ij = 0 weakens the bound.
-        slip = float(np.abs(b - b.mean()) @ np.abs(beta.sum(axis=0)))
-    dual = sum(part.conjugates for part in parts) - objective.regularizer(dual_W, dual_b) - slip
-    gap = sum(part.brackets for part in parts) + objective.regularizer(W - dual_W, b - dual_b)
-    norm = math.sqrt(float(np.einsum("ij,ij->", W, W)))
-    return Certificate(
-        primal=objective.regularizer(W, b) + sum(part.losses for part in parts),
-        dual=dual,
-        gap=gap + slip,
-        relative_gap=relative(gap + slip, dual, objective.negligible),
-        kkt_violation=max(part.kkt_violation for part in parts),
-        n_support_free=sum(part.n_free for part in parts),
-        n_support_bounded=sum(part.n_bounded for part in parts),
-        margin=1.0 / norm if norm > 0.0 else math.inf,
-        slack_sum=sum(part.slacks for part in parts),
-    )
-
-
-def certify_joint_expansion(
-    objective: JointExpansion,
-    beta: Array,
-    b: Array,
-    z: Array | None = None,
-    error: tuple[Array, float] | None = None,
-) -> Certificate:
-    """Judge f_j = Σ_i β_ij k(x_i, ·) + b_j of K classes by the feasible β itself; z = Kβ if known.
-
-    If z has errors, they are allowed for in the gap.
-    """
-    z = objective.kernel_values(beta) if z is None else z
-    square = float(np.einsum("ij,ij->", beta, z))
-    part = objective.classes.tally_values(z + b, beta)
-    lost = 0.0 if error is None else objective.doubt(z + b, beta, error)
-    if objective.intercept is Intercept.FREE:
-        left = np.abs(beta.sum(axis=0))  # by rounding; more than that voids the bound
-        balanced = float(left.max()) <= 1e-9 * float(np.abs(beta).sum())
-        lost += float(np.abs(b - b.mean()) @ left) if balanced else math.inf
-    dual, gap = part.conjugates - 0.5 * square - lost, part.brackets + lost
-    return Certificate(
-        primal=0.5 * square + part.losses,
-        dual=dual,
-        gap=gap,
-        relative_gap=relative(gap, dual, objective.negligible),
-        kkt_violation=part.kkt_violation,
-        n_support_free=part.n_free,
-        n_support_bounded=part.n_bounded,
-        margin=1.0 / math.sqrt(square) if square > 0.0 else math.inf,
-        slack_sum=part.slacks,
-        convex=objective.convex,
     )

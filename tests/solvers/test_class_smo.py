@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from made import DTYPES, STORAGES, as_float32, classes, store, weights_for
 from maxmargin import Intercept, Objective, Problem, Status, _core
-from maxmargin.certificate import certify_joint, certify_joint_expansion
 from maxmargin.joint import JointExpansion, JointObjective
+from maxmargin.joint_certificate import certify_joint, certify_joint_expansion
 from maxmargin.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid, User
 from maxmargin.losses import HINGE
 from maxmargin.solvers import (

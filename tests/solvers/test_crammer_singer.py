@@ -20,8 +20,8 @@ from made import (
 )
 from made import solve as solve_binary
 from maxmargin import Intercept, Status, _core
-from maxmargin.certificate import certify_joint
 from maxmargin.joint import balance
+from maxmargin.joint_certificate import certify_joint
 from maxmargin.losses import HINGE
 from maxmargin.solvers import CrammerSinger, JointMonitor, Start, Stopping
 from reference import crammer_singer as textbook

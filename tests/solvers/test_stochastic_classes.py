@@ -21,7 +21,7 @@ from made import (
     weights_for,
 )
 from maxmargin import Intercept, Status, _core
-from maxmargin.certificate import certify_joint
+from maxmargin.joint_certificate import certify_joint
 from maxmargin.losses import HINGE
 from maxmargin.solvers import CrammerSinger, JointMonitor, KernelPegasos, Monitor, Start, Stopping
 from maxmargin.solvers.pegasos import ClassPegasosStream, Pegasos, PegasosMethod, batch_seed

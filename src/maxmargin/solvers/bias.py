@@ -30,10 +30,8 @@ def bias_of(
     if not cost.any():  # two classes without weight: nothing is asked of b
         return _core.Bias(1.0, 0.0)
     crossing = math.sqrt(objective.unit / float(cost.sum()))
-    typical, least = (
-        typical_norm(objective.diagonal, cost),
-        reach if crossings is None else crossings,
-    )
+    typical = typical_norm(objective.diagonal, cost)
+    least = reach if crossings is None else crossings
     return _core.Bias(max(reach * typical, least * crossing), 0.0)
 
 

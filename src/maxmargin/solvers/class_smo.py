@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import maxmargin._core as _core
-from maxmargin.certificate import Certificate, Status, certify_joint_expansion
+from maxmargin.certificate import Certificate, Status
 from maxmargin.joint import JointExpansion, balance
+from maxmargin.joint_certificate import certify_joint_expansion
 from maxmargin.objective import Intercept
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start

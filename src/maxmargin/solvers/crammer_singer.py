@@ -10,8 +10,9 @@ import numpy as np
 from scipy import sparse
 
 import maxmargin._core as _core
-from maxmargin.certificate import Certificate, Status, certify_joint
+from maxmargin.certificate import Certificate, Status
 from maxmargin.joint import JointObjective
+from maxmargin.joint_certificate import certify_joint
 from maxmargin.objective import Intercept
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start
