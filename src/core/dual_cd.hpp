@@ -14,6 +14,7 @@
 // all of them back before it certifies, so shrinking cannot change the answer.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -40,7 +41,8 @@ struct Sweep {
   Size violators = 0;                                          // how many they were
   double gap = 0.0;        // sum of the Fenchel-Young gaps met in this epoch: about the duality gap
   double last_gap = 0.0;   // the same of the last epoch that visited all of them
-  double left = 0.0;       // what that epoch will have left of it, as the one before did
+  double rate = 1.0;       // how much of it an epoch leaves
+  double left = 0.0;       // what that epoch will have left of it
   double dual = 0.0;       // value of the dual objective, kept up to date
   double last_dual = 0.0;  // the same at the end of the last whole epoch
   double bias_weight = 0.0;  // sum_i beta_i times the bias feature
@@ -61,9 +63,12 @@ struct Sweep {
     if (violators > 0) threshold = kOfWorst * violation;
   }
 
-  // An epoch is whole. Gaps met before a step are about those that the last epoch left.
+  // An epoch is whole. Gaps met before a step are about those that the last epoch left; the first
+  // epoch meets those of a start that knew little, and their fall is about that of two epochs.
   void look_ahead() {
-    left = gap * (last_gap > 0.0 ? std::min(1.0, gap / last_gap) : 1.0);
+    if (last_gap > 0.0) rate = std::min(1.0, gap / last_gap);
+    if (last_gap > 0.0 && epochs == 1) rate = std::sqrt(rate);
+    left = gap * rate;
     last_gap = gap;
     last_dual = dual;
     ++epochs;

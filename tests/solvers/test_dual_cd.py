@@ -304,6 +304,35 @@ def test_a_last_epoch_may_be_a_share_of_one():
     assert sweep.left == target * sweep.dual
 
 
+def test_the_forecast_multiplies_by_what_the_last_epoch_left():
+    core = Core(make(LOSSES["squared_hinge"]), 0)
+    gaps, lefts = [], []
+    for _ in range(4):
+        core.run(1)
+        gaps.append(core.sweep.last_gap)
+        lefts.append(core.sweep.left)
+    rates = [1.0, math.sqrt(gaps[1] / gaps[0]), gaps[2] / gaps[1], gaps[3] / gaps[2]]
+    assert max(rates[1:]) < 1.0
+    np.testing.assert_allclose(lefts, np.multiply(gaps, rates))
+    core.sweep.share = 0.5
+    core.run(1)
+    core.run(1)  # the one before, of a share, is no measure: the rate is the one before that
+    np.testing.assert_allclose(core.sweep.left, core.sweep.last_gap * rates[3])
+
+
+@pytest.mark.parametrize("loss", [LOSSES["hinge"], LOSSES["squared_hinge"]], ids=lambda x: x.name)
+def test_a_looser_tolerance_costs_no_more_epochs(loss):
+    random = np.random.default_rng(3)
+    X = sparse.random(3000, 20_000, density=2e-3, format="csr", random_state=3)
+    X.data = 1.0 + X.data
+    y = np.sign(X @ random.normal(size=20_000) + 3.0 * random.normal(size=3000))
+    objective = objective_of(loss, Intercept.NONE, X=X, y=y, C=0.1)
+    solutions = [solve_by(objective, "dual_cd", tol=tol) for tol in (1e-1, 1e-2, 1e-3, 1e-4)]
+    epochs = [solution.n_iter for solution in solutions]
+    assert epochs == sorted(epochs)
+    assert [len(solution.history) for solution in solutions] == [1, 1, 1, 1]
+
+
 def test_the_epoch_stops_at_its_target():
     core = Core(make(HINGE), 0)
     core.run(10_000, target=1e-3)
