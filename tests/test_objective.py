@@ -19,6 +19,9 @@ REGULARIZED_LOSSES = pytest.mark.parametrize(
     "loss", [LOSSES[name] for name in REGULARIZED], ids=REGULARIZED
 )
 ABSOLUTE_LOSSES = pytest.mark.parametrize("loss", [HINGE, TUBE], ids=["hinge", "tube"])
+SQUARED_LOSSES = pytest.mark.parametrize(
+    "loss", [loss for loss in LOSSES.values() if not loss.bounded], ids=lambda loss: loss.name
+)
 ALL_INTERCEPTS = pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
 SEEDS = st.integers(0, 2**32 - 1)
 DUALS = hnp.arrays(np.float64, 60, elements=st.floats(-1e3, 1e3))
@@ -167,6 +170,23 @@ def test_best_intercept_with_ties_is_the_middle_of_the_best(loss, seed):
     steps = np.concatenate([y - z - loss.epsilon, y - z + loss.epsilon])
     low, high = max(least[0], steps.min()), min(least[-1], steps.max())
     assert objective.best_intercept(z) == pytest.approx(0.5 * (low + high))
+
+
+@SQUARED_LOSSES
+@given(seed=SEEDS)
+def test_best_intercept_of_a_squared_loss_has_no_slope(loss, seed):
+    objective = make(loss, Intercept.FREE)
+    y, cost = objective.problem.y, objective.problem.cost
+    rng = np.random.default_rng(seed)
+    z, start = 2.0 * rng.normal(size=60), 100.0 * rng.normal()
+    b = objective.best_intercept(z, start)
+
+    def value(b):
+        return loss.value(y, cost, z + b).sum()
+
+    for step in (1e-3, 1e-5):
+        assert value(b) <= min(value(b - step), value(b + step))
+    assert b == pytest.approx(objective.best_intercept(z), rel=1e-9, abs=1e-9)
 
 
 def test_best_intercept_is_the_middle_of_many():

@@ -50,6 +50,18 @@ def test_combine_equals_numpy(X, storage, dtype):
 @SHAPES
 @ALL_STORAGES
 @ALL_DTYPES
+def test_both_products_of_one_pass_are_those_of_two(X, storage, dtype):
+    problem = problem_of(store(X, storage, dtype))
+    w, beta = np.linspace(-1.0, 1.0, X.shape[1]), np.linspace(-1.0, 1.0, X.shape[0])
+    beta[::3] = 0.0
+    z, combined = problem.products(w, beta)
+    np.testing.assert_array_equal(z, problem.predict(w, 0.0))
+    np.testing.assert_array_equal(combined, problem.combine(beta))
+
+
+@SHAPES
+@ALL_STORAGES
+@ALL_DTYPES
 def test_squared_norms_equal_numpy(X, storage, dtype):
     norms = problem_of(store(X, storage, dtype)).squared_norms
     np.testing.assert_allclose(norms, (X**2).sum(axis=1), rtol=1e-13)
@@ -196,21 +208,53 @@ def test_arrays_of_wrong_length_are_refused():
         rows.predict(np.zeros(4), 0.0, 0, 60, np.empty(59))
     with pytest.raises(ValueError, match="beta has length 59"):
         rows.combine(np.zeros(59), 0, 60, np.zeros(4))
+    with pytest.raises(ValueError, match="w has length 3"):
+        rows.products(np.zeros(3), np.zeros(60), 0, 60, np.zeros(60), np.zeros(4))
+    with pytest.raises(ValueError, match="v has length 5"):
+        rows.products(np.zeros(4), np.zeros(60), 0, 60, np.zeros(60), np.zeros(5))
 
 
-def test_wide_csr_rows_are_predicted_to_the_last():
-    """Weights are fetched ahead, but not beyond the last value."""
+def wide(dtype, index):
+    """CSR rows with more columns than weights fit in a cache; one is empty, one has one value."""
     rng = np.random.default_rng(0)
     X = sparse.random_array((50, 20_000), density=0.005, rng=rng, format="lil")
     X[7], X[49] = 0.0, 0.0
     X[49, 3] = 2.0
-    w = rng.normal(size=20_000)
-    for index in (np.int32, np.int64):
-        stored = X.tocsr()
-        stored.eliminate_zeros()
-        stored.indices, stored.indptr = stored.indices.astype(index), stored.indptr.astype(index)
-        problem = Problem(stored, np.ones(50), np.ones(50))
-        np.testing.assert_allclose(problem.predict(w, 0.5), stored @ w + 0.5, rtol=1e-12)
+    stored = X.tocsr().astype(dtype)
+    stored.eliminate_zeros()
+    stored.indices, stored.indptr = stored.indices.astype(index), stored.indptr.astype(index)
+    return stored
+
+
+@ALL_DTYPES
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_wide_csr_rows_are_read_to_the_last(dtype, index):
+    """Weights are fetched ahead, but not beyond the last value."""
+    X, rng = wide(dtype, index), np.random.default_rng(1)
+    problem, w, beta = problem_of(X), rng.normal(size=20_000), rng.normal(size=50)
+    beta[3:9] = 0.0
+    exact = X.astype(np.float64)
+    np.testing.assert_allclose(problem.predict(w, 0.5), exact @ w + 0.5, rtol=1e-12)
+    z, combined = problem.products(w, beta)
+    np.testing.assert_allclose(z, exact @ w, rtol=1e-12)
+    np.testing.assert_allclose(combined, beta @ exact, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(combined, problem.combine(beta), rtol=1e-12, atol=1e-15)
+
+
+def test_pairs_of_weights_are_checked():
+    rows, beta, z = problem_of(wide(np.float64, np.int32)).rows, np.zeros(50), np.zeros(50)
+    with pytest.raises(ValueError, match="pairs has length 7"):
+        rows.products_of_pairs(np.zeros((7, 2)), beta, 0, 50, z)
+    with pytest.raises(ValueError, match="two columns"):
+        rows.products_of_pairs(np.zeros((20_000, 3)), beta, 0, 50, z)
+    with pytest.raises(ValueError, match="beta has length 49"):
+        rows.products_of_pairs(np.zeros((20_000, 2)), beta[1:], 0, 50, z)
+    with pytest.raises(ValueError, match="row range"):
+        rows.products_of_pairs(np.zeros((20_000, 2)), beta, 0, 51, z)
+    with pytest.raises(ValueError, match="CSR"):
+        problem_of(np.zeros((50, 20_000))).rows.products_of_pairs(
+            np.zeros((20_000, 2)), beta, 0, 50, z
+        )
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,40 @@ void combine_rows(const Rows& self, In<double> beta, Size begin, Size end, Out w
              self.view);
 }
 
+void products_rows(const Rows& self, In<double> w, In<double> beta, Size begin, Size end, Out z,
+                   Out v) {
+  self.require_range(begin, end);
+  require_length(w, self.n_features(), "w");
+  require_length(beta, self.n_samples(), "beta");
+  require_length(z, self.n_samples(), "z");
+  require_length(v, self.n_features(), "v");
+  nb::gil_scoped_release release;
+  std::visit(
+      [&](const auto& rows) {
+        products(rows, w.data(), beta.data(), begin, end, z.data(), v.data());
+      },
+      self.view);
+}
+
+void products_of_pairs_rows(const Rows& self, OutRows pairs, In<double> beta, Size begin, Size end,
+                            Out z) {
+  self.require_range(begin, end);
+  require_length(pairs, self.n_features(), "pairs");
+  require(pairs.shape(1) == 2, "pairs must have two columns");
+  require_length(beta, self.n_samples(), "beta");
+  require_length(z, self.n_samples(), "z");
+  std::visit(
+      [&]<class View>(const View& rows) {
+        if constexpr (View::kSparse) {
+          nb::gil_scoped_release release;
+          products_of_pairs(rows, pairs.data(), beta.data(), begin, end, z.data());
+        } else {
+          throw std::invalid_argument("pairs of weights are for CSR rows");
+        }
+      },
+      self.view);
+}
+
 void squared_norm_rows(const Rows& self, Size begin, Size end, Out out) {
   self.require_range(begin, end);
   require_length(out, self.n_samples(), "out");
@@ -147,6 +181,9 @@ NB_MODULE(_core, m) {
       "begin"_a, "end"_a, "Stored values in a range of rows.");
   rows.def("predict", &predict_rows, "w"_a, "b"_a, "begin"_a, "end"_a, "out"_a);
   rows.def("combine", &combine_rows, "beta"_a, "begin"_a, "end"_a, "w"_a);
+  rows.def("products", &products_rows, "w"_a, "beta"_a, "begin"_a, "end"_a, "z"_a, "v"_a);
+  rows.def("products_of_pairs", &products_of_pairs_rows, "pairs"_a, "beta"_a, "begin"_a, "end"_a,
+           "z"_a);
   rows.def("compress", &compress_rows<float>, "begin"_a, "end"_a, "centre"_a, "unit"_a, "offsets"_a,
            "values"_a.noconvert(), "columns"_a);
   rows.def("compress", &compress_rows<double>, "begin"_a, "end"_a, "centre"_a, "unit"_a,

@@ -1,8 +1,4 @@
 // The passes of the certificate.
-#include <nanobind/stl/optional.h>
-
-#include <optional>
-
 #include "bindings.hpp"
 #include "certificate.hpp"
 #include "expansion.hpp"
@@ -53,24 +49,31 @@ void bind_certificate(nb::module_& m) {
           },
           "beta"_a, "out"_a, "beta inside its box.")
       .def(
+          "balance",
+          [](const BoundJudged& self, Out beta) {
+            require_length(beta, self.n_samples, "beta");
+            nb::gil_scoped_release release;
+            balance_dual(self.judged, beta.data(), self.n_samples);
+          },
+          "beta"_a.noconvert(), "Scale entries of a beta inside its box until they sum to 0.")
+      .def(
           "tally",
-          [](const BoundJudged& self, const Rows& rows, In<double> w, double b,
-             std::optional<In<double>> z, In<double> beta, Size begin, Size end, Out dual_w) {
+          [](const BoundJudged& self, const Rows& rows, In<double> w, double b, In<double> beta,
+             Size begin, Size end, Out dual_w) {
             rows.require_range(begin, end);
             require(rows.n_samples() == self.n_samples, "judge and rows differ in length");
             require_length(w, rows.n_features(), "w");
-            if (z) require_length(*z, self.n_samples, "z");
             require_length(beta, self.n_samples, "beta");
             require_length(dual_w, rows.n_features(), "dual_w");
             nb::gil_scoped_release release;
             return std::visit(
                 [&](const auto& view) {
-                  return certify_rows(self.judged, view, w.data(), b, z ? z->data() : nullptr,
-                                      beta.data(), nullptr, begin, end, dual_w.data());
+                  return certify_rows(self.judged, view, w.data(), b, beta.data(), nullptr, begin,
+                                      end, dual_w.data());
                 },
                 rows.view);
           },
-          "rows"_a, "w"_a, "b"_a, "z"_a.none(), "beta"_a, "begin"_a, "end"_a, "dual_w"_a)
+          "rows"_a, "w"_a, "b"_a, "beta"_a, "begin"_a, "end"_a, "dual_w"_a)
       .def(
           "tally_answer",
           [](const BoundJudged& self, const Rows& rows, In<double> w, double b, Out beta,
@@ -84,8 +87,8 @@ void bind_certificate(nb::module_& m) {
             nb::gil_scoped_release release;
             return std::visit(
                 [&](const auto& view) {
-                  return certify_rows(self.judged, view, w.data(), b, nullptr, nullptr, beta.data(),
-                                      begin, end, dual_w.data());
+                  return certify_rows(self.judged, view, w.data(), b, nullptr, beta.data(), begin,
+                                      end, dual_w.data());
                 },
                 rows.view);
           },
@@ -108,6 +111,19 @@ void bind_certificate(nb::module_& m) {
             return best_offsets(self.judged, z.data(), self.n_samples, free, mass);
           },
           "z"_a, "free"_a, "mass"_a, "What minimises P at values z: b, and the number in the loss.")
+      .def(
+          "best_intercept",
+          [](const BoundJudged& self, In<double> z, double b) {
+            require_length(z, self.n_samples, "z");
+            nb::gil_scoped_release release;
+            const Judged& judged = self.judged;
+            if (judged.bounded)
+              return best_intercept(judged, judged.epsilon, z.data(), self.n_samples);
+            auto* squared =
+                judged.one_sided ? best_intercept_squared<true> : best_intercept_squared<false>;
+            return squared(judged, z.data(), self.n_samples, b);
+          },
+          "z"_a, "b"_a, "What minimises P at values z: b, sought from this one if need be.")
       .def(
           "fractions",
           [](const BoundJudged& self, In<double> f, In<double> beta) {

@@ -58,6 +58,40 @@ struct Formulas {
     }
   }
 
+  // Scales entries of the heavier sign down until beta sums to 0, which lies in every box. Those
+  // inside their box give way first, so that those at a bound stay there.
+  MAXMARGIN_INLINE void balance(double* beta, Size n) const {
+    const double *y = judged.y, *cost = judged.cost;
+    double rise = 0.0, bound_rise = 0.0, fall = 0.0, bound_fall = 0.0;
+#pragma omp simd reduction(+ : rise, bound_rise, fall, bound_fall)
+    for (Size k = 0; k < n; ++k) {
+      const Box at = box(y[k], cost[k]);
+      const double up = beta[k] > 0.0 ? beta[k] : 0.0, down = beta[k] < 0.0 ? beta[k] : 0.0;
+      const double bound_up = beta[k] == at.upper ? up : 0.0;
+      const double bound_down = beta[k] == at.lower ? down : 0.0;
+      rise += up - bound_up;
+      bound_rise += bound_up;
+      fall += down - bound_down;
+      bound_fall += bound_down;
+    }
+    const double excess = (rise + bound_rise) + (fall + bound_fall);
+    if (excess == 0.0) return;
+    const double sign = excess > 0.0 ? 1.0 : -1.0;
+    const double inside = excess > 0.0 ? rise : fall,
+                 bound = excess > 0.0 ? bound_rise : bound_fall;
+    const double lighter = excess > 0.0 ? fall + bound_fall : rise + bound_rise;
+    const bool enough = std::fabs(inside) >= std::fabs(excess);
+    const double giving = enough ? inside : inside + bound,
+                 others = enough ? lighter + bound : lighter;
+    const double remaining = std::clamp(-others / giving, 0.0, 1.0);
+#pragma omp simd
+    for (Size k = 0; k < n; ++k) {
+      const Box at = box(y[k], cost[k]);
+      const bool stays = enough && (beta[k] == at.lower || beta[k] == at.upper);
+      beta[k] *= sign * beta[k] > 0.0 && !stays ? remaining : 1.0;
+    }
+  }
+
   // The beta that a squared loss has at f = z, where the bracket is 0.
   MAXMARGIN_INLINE void answer(const double* z, Size begin, Size count, double* beta) const {
     const double *y = judged.y + begin, *cost = judged.cost + begin;
@@ -129,21 +163,25 @@ MAXMARGIN_CLONES void clip_by(const Judged& judged, const double* beta, Size n, 
   Formula{judged}.clip(beta, n, out);
 }
 
+template <class Formula>
+MAXMARGIN_CLONES void balance_by(const Judged& judged, double* beta, Size n) {
+  Formula{judged}.balance(beta, n);
+}
+
 template <class Formula, class Rows>
 MAXMARGIN_CLONES Tally certify_by(const Judged& judged, const Rows& rows, const double* w, double b,
-                                  const double* z, const double* beta, double* answer, Size begin,
-                                  Size end, double* dual_w) {
+                                  const double* beta, double* answer, Size begin, Size end,
+                                  double* dual_w) {
   double f[kMaxChunk];
   RowSum sum(rows, dual_w);
   Tally total;
   const auto judge = [&](Size from, Size count, const double* products) MAXMARGIN_INLINED {
-    const double* known = z ? z + from : products;
-    for (Size j = 0; j < count; ++j) f[j] = known[j] + b;
+    for (Size j = 0; j < count; ++j) f[j] = products[j] + b;
     if (answer) Formula{judged}.answer(f, from, count, answer + from);
     sum.add(from, count, beta + from);
     Formula{judged}.tally(f, beta + from, from, count, total);
   };
-  in_streams(rows, begin, end, z ? nullptr : w, judge);
+  in_streams(rows, begin, end, w, judge);
   sum.finish();
   return total;
 }
@@ -175,18 +213,26 @@ inline void clip_dual(const Judged& judged, const double* beta, Size n, double* 
   clip(judged, beta, n, out);
 }
 
-// Rows begin <= i < end of the certificate of (w, b) by beta, and dual_w += their beta_i x_i. If z
-// is given it is <w, x_i> for all rows, else it is computed here, in the same pass; and if `answer`
-// is, the beta that belongs to w is written there, and judges.
+// beta with a sum of 0, inside its box.
+inline void balance_dual(const Judged& judged, double* beta, Size n) {
+  auto* balance =
+      judged.one_sided
+          ? (judged.bounded ? balance_by<Formulas<true, true>> : balance_by<Formulas<true, false>>)
+          : (judged.bounded ? balance_by<Formulas<false, true>>
+                            : balance_by<Formulas<false, false>>);
+  balance(judged, beta, n);
+}
+
+// Rows begin <= i < end of the certificate of (w, b) by beta, and dual_w += their beta_i x_i. If
+// `answer` is given, the beta that belongs to w is written there, and judges.
 template <class Rows>
 Tally certify_rows(const Judged& judged, const Rows& rows, const double* w, double b,
-                   const double* z, const double* beta, double* answer, Size begin, Size end,
-                   double* dual_w) {
+                   const double* beta, double* answer, Size begin, Size end, double* dual_w) {
   auto* certify = judged.one_sided ? (judged.bounded ? certify_by<Formulas<true, true>, Rows>
                                                      : certify_by<Formulas<true, false>, Rows>)
                                    : (judged.bounded ? certify_by<Formulas<false, true>, Rows>
                                                      : certify_by<Formulas<false, false>, Rows>);
-  return certify(judged, rows, w, b, z, answer ? answer : beta, answer, begin, end, dual_w);
+  return certify(judged, rows, w, b, answer ? answer : beta, answer, begin, end, dual_w);
 }
 
 }  // namespace maxmargin

@@ -5,6 +5,8 @@
 // the tube epsilon, for which s epsilon does. A mass of 0 says that there is none.
 #pragma once
 
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "certificate.hpp"
@@ -32,6 +34,35 @@ inline double best_intercept(const Judged& judged, double epsilon, const double*
     if (!judged.one_sided || y < 0.0) add_fall(falls, pull + epsilon, cost);
   }
   return crossing(falls, start);
+}
+
+// The b that minimises the sum of squared losses. Newton's step is the last one if no sample gets
+// or loses a slack in it; b stays between the ends that the signs of the derivative have set.
+template <bool one_sided>
+MAXMARGIN_CLONES double best_intercept_squared(const Judged& judged, const double* z, Size n,
+                                               double b) {
+  constexpr int kSteps = 100;
+  constexpr double kRounding = 1e-8;  // of the slope; of the sum of losses it is the square of that
+  const double *y = judged.y, *cost = judged.cost;
+  const double scale = judged.target_scale, epsilon = judged.epsilon;
+  double low = -std::numeric_limits<double>::infinity(), high = -low;
+  for (int step = 0; step < kSteps; ++step) {
+    double pull = 0.0, size = 0.0, curvature = 0.0;
+#pragma omp simd reduction(+ : pull, size, curvature)
+    for (Size k = 0; k < n; ++k) {
+      const double miss = scale * y[k] - z[k] - b;
+      const double beyond = one_sided ? y[k] * miss : std::fabs(miss) - epsilon;
+      const double slack = beyond > 0.0 ? beyond : 0.0;
+      pull += cost[k] * std::copysign(slack, miss);
+      size += cost[k] * slack;
+      curvature += beyond > 0.0 ? cost[k] : 0.0;
+    }
+    if (!(std::fabs(pull) > kRounding * size)) return b;
+    (pull > 0.0 ? low : high) = b;
+    const double newton = b + pull / curvature;
+    b = low <= newton && newton <= high ? newton : 0.5 * (low + high);
+  }
+  return b;
 }
 
 // The t that minimises sum_i cost_i max(0, t - v_i) - mass t over some samples: its slope falls by

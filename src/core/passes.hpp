@@ -22,10 +22,30 @@ template <class Rows>
 MAXMARGIN_CLONES void combine(const Rows& rows, const double* beta, Size begin, Size end,
                               double* w) {
   RowSum sum(rows, w);
-  in_streams(rows, begin, end, [&](Size i) MAXMARGIN_INLINED {
-    if (beta[i] != 0.0) sum.add(i, beta[i]);
-  });
+  const auto add = [&](Size from, Size count, const double*)
+                       MAXMARGIN_INLINED { sum.add(from, count, beta + from); };
+  in_streams(rows, begin, end, nullptr, add);
   sum.finish();
+}
+
+// Both at once: z[i] = <w, x_i> and v += beta_i x_i for begin <= i < end.
+template <class Rows>
+MAXMARGIN_CLONES void products(const Rows& rows, const double* w, const double* beta, Size begin,
+                               Size end, double* z, double* v) {
+  RowSum sum(rows, v);
+  const auto keep = [&](Size from, Size count, const double* made) MAXMARGIN_INLINED {
+    for (Size j = 0; j < count; ++j) z[from + j] = made[j];
+    sum.add(from, count, beta + from);
+  };
+  in_streams(rows, begin, end, w, keep);
+  sum.finish();
+}
+
+// The same of pairs (w_j, v_j), where both miss the cache: three quarters of the time.
+template <class T, class Index>
+MAXMARGIN_CLONES void products_of_pairs(const CsrRows<T, Index>& rows, double* pairs,
+                                        const double* beta, Size begin, Size end, double* z) {
+  for (Size i = begin; i < end; ++i) z[i] = rows.meet(i, beta[i], pairs);
 }
 
 template <class Rows>

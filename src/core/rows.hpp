@@ -214,6 +214,19 @@ struct CsrRows {
     for (; k < offsets[i + 1]; ++k) w[columns[k]] += scale * static_cast<double>(values[k]);
   }
 
+  // <w, x_i>, and v += scale x_i, of weights in pairs (w_j, v_j): one line of the cache has both.
+  MAXMARGIN_INLINE double meet(Size i, double scale, double* pairs) const {
+    const Size end = offsets[i + 1], whole = ahead(i) ? end - (end - offsets[i]) % 4 : offsets[i];
+    Size k = offsets[i];
+    double sums[4] = {};
+    for (; k < whole; k += 4) {
+      for (Size j = k + kAhead; j < k + kAhead + 4; ++j) MAXMARGIN_PREFETCH(pairs + pair(j));
+      for (int j = 0; j < 4; ++j) sums[j] += meet_one(k + j, scale, pairs);
+    }
+    for (; k < end; ++k) sums[0] += meet_one(k, scale, pairs);
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  }
+
   MAXMARGIN_INLINE double squared_norm(Size i) const {
     const Size end = offsets[i + 1];
     double total = 0.0;
@@ -249,6 +262,15 @@ struct CsrRows {
     constexpr Size kCached = 1 << 14;
     return n_features > kCached && offsets[i + 1] + kAhead + 4 <= offsets[n_samples];
   }
+
+  MAXMARGIN_INLINE double meet_one(Size k, double scale, double* pairs) const {
+    const double value = static_cast<double>(values[k]);
+    double* at = pairs + pair(k);
+    if (scale != 0.0) at[1] += scale * value;
+    return value * at[0];
+  }
+
+  MAXMARGIN_INLINE Size pair(Size k) const { return 2 * static_cast<Size>(columns[k]); }
 
   MAXMARGIN_INLINE void fetch(Size k, const double* w) const {
     for (Size j = k + kAhead; j < k + kAhead + 4; ++j) MAXMARGIN_PREFETCH(w + columns[j]);

@@ -311,16 +311,14 @@ def _certify_hard(
     )
 
 
-def certify_pair(
-    objective: Objective, w: Array, b: float, beta: Array, z: Array | None = None
-) -> Certificate:
-    """Judge (w, b) by a feasible β; z = Xw if it is known."""
+def certify_pair(objective: Objective, w: Array, b: float, beta: Array) -> Certificate:
+    """Judge (w, b) by a feasible β."""
     problem = objective.problem
-    if z is None and (problem.wide or not w.any()):
-        z = problem.predict(w, 0.0)
+    if problem.wide or not w.any():
+        return certify_products(objective, w, b, beta, *problem.products(w, beta))
     dual_w = np.zeros(problem.n_features)
     parts = [
-        objective.judge.tally(problem.rows, w, b, z, beta, begin, end, dual_w)
+        objective.judge.tally(problem.rows, w, b, beta, begin, end, dual_w)
         for begin, end in problem.blocks()
     ]
     return _summed(objective, w, b, beta, dual_w, parts)
@@ -329,9 +327,9 @@ def certify_pair(
 def certify_products(
     objective: Objective, w: Array, b: float, beta: Array, z: Array, dual_w: Array
 ) -> Certificate:
-    """Judge (w, b) by a feasible β where Xw and Σ β_i x_i are known."""
+    """Judge (w, b) by a feasible β where Xw is known, and Σ β_i x_i, which is used up."""
     part = objective.judge.tally_values(z + b, beta)
-    return _summed(objective, w, b, beta, dual_w.copy(), [part])
+    return _summed(objective, w, b, beta, dual_w, [part])
 
 
 def certify_point(objective: Objective, w: Array, b: float) -> tuple[Certificate, Array]:

@@ -228,12 +228,13 @@ class Objective:
         terms = self.loss.conjugate(self.problem.y, self.problem.cost, beta)
         return float(terms.sum()) - self.regularizer(w, b)
 
-    def best_intercept(self, z: Array) -> float:
-        """Minimise Σ C_i ℓ(z_i + b) over b for an absolute loss.
+    def best_intercept(self, z: Array, start: float = 0.0) -> float:
+        """Minimise Σ C_i ℓ(z_i + b) over b, for a squared loss from some b on.
 
-        At the optimum, that is the b which all support vectors on the edge of the margin agree on.
+        At the optimum of an absolute one, that is the b which all support vectors on the edge of
+        the margin agree on.
         """
-        return float(self.judge.best_offsets(z, True, 0.0).b)
+        return float(self.judge.best_intercept(z, start))
 
     def best_offsets(self, z: Array) -> tuple[float, float]:
         """Minimise P over a free intercept and the number in the loss, where that is a variable."""
@@ -274,14 +275,15 @@ class Objective:
         """
         if not self.loss.regularized:
             return np.zeros_like(beta)
-        if self.hard:
-            return self._balanced(np.clip(beta, self.box.lower, self.box.upper))
         clipped = np.empty_like(beta)
-        self.judge.clip(beta, clipped)
+        if self.hard:
+            np.clip(beta, self.box.lower, self.box.upper, out=clipped)
+        else:
+            self.judge.clip(beta, clipped)
         if self.mass is not None and self.loss.one_sided:
             return self._filled(clipped, self.mass)
         if self.intercept is Intercept.FREE:
-            clipped = self._balanced(clipped)
+            self.judge.balance(clipped)
         if self.mass is not None:
             clipped *= min(1.0, self.mass / max(float(np.abs(clipped).sum()), self.mass))
         return clipped
@@ -300,22 +302,6 @@ class Objective:
                 size += (most - size) * min(1.0, (share - total) / room)
             beta[side] = y[side] * size
         return beta
-
-    def _balanced(self, beta: Array) -> Array:
-        """Σ β_i = 0, by scaling down entries of the heavier sign; 0 lies in every box.
-
-        The entries inside their box give way first, so that those at a bound stay there.
-        """
-        excess = float(beta.sum())
-        if excess == 0.0:
-            return beta
-        heavier = beta > 0.0 if excess > 0.0 else beta < 0.0
-        inside = heavier & (beta != self.box.lower) & (beta != self.box.upper)
-        enough = abs(float(beta.sum(where=inside))) >= abs(excess)
-        entries = inside if enough else heavier
-        others = float(beta.sum(where=~entries))  # from excess, what is left would be rounding
-        remaining = min(1.0, max(0.0, -others / float(beta.sum(where=entries))))
-        return np.multiply(beta, remaining, out=beta, where=entries)
 
 
 def seems_mercer(kernel: Kernel, X: Matrix) -> bool:

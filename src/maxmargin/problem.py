@@ -107,7 +107,7 @@ class Problem:
 
     @property
     def wide(self) -> bool:
-        """Whether a pass with two vectors of weights is slower than two passes: cache misses."""
+        """Whether passes wait for the weights, which miss the cache."""
         return sparse.issparse(self.X) and self.n_features > 2**14
 
     def blocks(self, values_per_call: int = VALUES_PER_CALL) -> list[tuple[int, int]]:
@@ -131,6 +131,23 @@ class Problem:
         for begin, end in self.blocks():
             self.rows.combine(beta, begin, end, w)
         return w
+
+    def products(self, w: Array, beta: Array) -> tuple[Array, Array]:
+        """Return Xw and Σ β_i x_i, in one pass."""
+        n, d = self.n_samples, self.n_features
+        if not w.any():
+            return np.zeros(n), self.combine(beta)
+        z = np.empty(n)
+        if self.wide:
+            pairs = np.zeros((d, 2))
+            pairs[:, 0] = w
+            for begin, end in self.blocks():
+                self.rows.products_of_pairs(pairs, beta, begin, end, z)
+            return z, pairs[:, 1]
+        combined = np.zeros(d)
+        for begin, end in self.blocks():
+            self.rows.products(w, beta, begin, end, z, combined)
+        return z, combined
 
     @cached_property
     def squared_norms(self) -> Array:

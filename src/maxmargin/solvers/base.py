@@ -267,11 +267,11 @@ class Monitor:
     def judge_apart(self, w: Expansion, b: float, beta: Expansion, n_iter: int) -> Status:
         """Do the same for a kernel machine whose primal point need not be its dual point.
 
-        The dual point must be feasible. An intercept is found anew where the loss allows.
+        The dual point must be feasible. A free intercept is found anew.
         """
         objective = self.objective
-        if objective.intercept is Intercept.FREE and objective.loss.bounded:
-            b = objective.best_intercept(w.values)
+        if objective.intercept is Intercept.FREE:
+            b = objective.best_intercept(w.values, b)
         certificate = certify_expansion(
             objective, w.coef, b, beta.coef, Known(w.values, beta.values)
         )
@@ -287,21 +287,20 @@ class Monitor:
     def judge_products(self, point: Point) -> Status:
         """Do the same for a point whose products with the rows are known; β must be feasible."""
         objective, (w, b, beta, n_iter, z, dual_w) = self.objective, point
-        if objective.intercept is Intercept.FREE and objective.loss.bounded:
-            b = objective.best_intercept(z)
+        if objective.intercept is Intercept.FREE:
+            b = objective.best_intercept(z, b)
         certificate = certify_products(objective, w, b, beta, z, dual_w)
         self._keep(certificate, (w, b), beta)
         return self._decide(n_iter)
 
     def judge(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:
         """Certify the point, remember what is best of it, and decide. w must not change later."""
-        objective, z = self.objective, None
+        objective = self.objective
         beta = objective.feasible(beta)
-        if objective.intercept is Intercept.FREE and objective.loss.bounded:
-            z = objective.problem.predict(w, 0.0)
-            b = objective.best_intercept(z)
-        certificate = certify_pair(objective, w, b, beta, z)
-        self._keep(certificate, (w, b), beta)
+        if objective.intercept is Intercept.FREE:
+            products = objective.problem.products(w, beta)
+            return self.judge_products(Point(w, b, beta, n_iter, *products))
+        self._keep(certify_pair(objective, w, b, beta), (w, b), beta)
         return self._decide(n_iter)
 
     def _keep(
