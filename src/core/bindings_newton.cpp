@@ -126,11 +126,23 @@ void bind_newton(nb::module_& m) {
           [](const Level& self, nb::callable stop) {
             std::vector<double> upper;
             self.visit([&](auto& level) {
-              polled(stop, [&](Poll& poll) { upper = level.hessian(poll); });
+              std::vector<double> kept;
+              polled(stop, [&](Poll& poll) { kept = level.hessian(poll); });
+              const Size dim = level.gram().dim();
+              upper.resize(kept.size());
+              for (Size j = 0; j < dim; ++j)
+                for (Size i = 0; i <= j; ++i) {
+                  const Size p = level.gram().place(i), q = level.gram().place(j);
+                  upper[j * dim + i] = kept[std::max(p, q) * dim + std::min(p, q)];
+                }
             });
             return copied(upper);
           },
           "stop"_a, "The upper triangle, column by column.")
+      .def_prop_ro("arranged",
+                   [](const Level& self) {
+                     return self.visit([](auto& level) { return level.gram().arranged(); });
+                   })
       .def_prop_ro(
           "w",
           [](const Level& self) { return self.visit([](auto& level) { return copied(level.w); }); })

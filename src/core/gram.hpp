@@ -18,11 +18,11 @@ namespace maxmargin {
 class TileBatch {
  public:
   TileBatch(GramMatrix& gram, double sign)
-      : gram_(gram.data()),
+      : matrix_(gram),
+        gram_(gram.data()),
         stride_(gram.stride()),
         sign_(sign),
-        strips_(stride_ / 8),
-        bias_column_(gram.dim() - 1) {}
+        strips_(stride_ / 8) {}
 
   // Takes the row scale * (x, last), unless it is long and most of it is not 0: SYRK is the better
   // place then.
@@ -36,30 +36,24 @@ class TileBatch {
     for (int j = 8 * whole; j < count; ++j) rest[j - 8 * whole] = static_cast<double>(x[j]);
     rest[count - 8 * whole] = last;
     found += pack(whole, rest, scale);
-    if (full(found)) {
-      for (Size k = 0; k < strips_; ++k) drop(k);
-      return false;
-    }
-    if (++filled_ == kRows) flush();
-    return true;
+    return keep(found);
   }
 
-  // The same of a row with values in so many strips of eight columns.
   template <class T, class Index>
-  MAXMARGIN_INLINE bool take(CsrEntries<T, Index> x, int strips, double scale, double last) {
-    if (full(strips)) return false;
+  MAXMARGIN_INLINE bool take(CsrEntries<T, Index> x, double scale, double last) {
     make_room();
     double* const out = packed_.data() + 8 * filled_;
     std::uint8_t* const found = found_.data() + filled_;
-    const auto put = [&](Size column, double value) MAXMARGIN_INLINED {
-      const Size begin = kRows * (column / 8);
-      out[8 * begin + column % 8] = value;
+    int strips = 0;
+    const auto put = [&](Size place, double value) MAXMARGIN_INLINED {
+      const Size begin = kRows * (place / 8);
+      out[8 * begin + place % 8] = value;
+      strips += found[begin] == 0;
       found[begin] = 1;
     };
-    for (Size j = 0; j < x.count; ++j) put(x.column(j), scale * x.value(j));
-    if (last != 0.0) put(bias_column_, scale * last);
-    if (++filled_ == kRows) flush();
-    return true;
+    for (Size j = 0; j < x.count; ++j) put(matrix_.place(x.column(j)), scale * x.value(j));
+    if (last != 0.0) put(matrix_.place(matrix_.dim() - 1), scale * last);
+    return keep(strips);
   }
 
   MAXMARGIN_INLINE void flush() {
@@ -74,9 +68,14 @@ class TileBatch {
   }
 
  private:
-  // A long row with values in most strips.
-  MAXMARGIN_INLINE bool full(int strips) const {
-    return stride_ > kLong && 10 * strips > 7 * strips_;
+  // Goes on to the next row, unless this one is long and has values in most strips.
+  MAXMARGIN_INLINE bool keep(int strips) {
+    if (stride_ > kLong && 10 * strips > 7 * strips_) {
+      for (Size k = 0; k < strips_; ++k) drop(k);
+      return false;
+    }
+    if (++filled_ == kRows) flush();
+    return true;
   }
 
   MAXMARGIN_INLINE void make_room() {
@@ -172,11 +171,11 @@ class TileBatch {
   }
 
   static constexpr Size kRows = 64, kLong = 256;
+  const GramMatrix& matrix_;
   double* gram_;
   Size stride_;
   double sign_;
   Size strips_;  // of eight columns
-  Size bias_column_;
   Size filled_ = 0;
   const bool wide_ = MAXMARGIN_HAS_WIDE;
   LineVector<double> packed_;        // a strip of each row, then the next; what is not there is 0
@@ -197,6 +196,7 @@ class GramSum {
         bias_(bias),
         dsyrk_(dsyrk),
         sign_(sign),
+        matrix_(gram),
         gram_(gram.data()),
         dim_(gram.dim()),
         stride_(gram.stride()),
@@ -212,14 +212,15 @@ class GramSum {
       constexpr double kTileCost = 3.0;     // of a tile for one row, against a scattered product
       const auto x = rows_.entries(i);
       if (bits_.take(x, weight, bias_.feature)) return;
-      const int strips = n_strips(x);
       const double products = static_cast<double>(x.count) * static_cast<double>(x.count);
-      if (kScatterCost * products < static_cast<double>(dim_) * dim_ &&
-          products <= kTileCost * strips * strips) {
-        scatter(x, sign_ * weight);
-        return;
+      if (!matrix_.arranged() && kScatterCost * products < static_cast<double>(dim_) * dim_) {
+        const int strips = n_strips(x);
+        if (products <= kTileCost * strips * strips) {
+          scatter(x, sign_ * weight);
+          return;
+        }
       }
-      if (tiles_.take(x, strips, std::sqrt(weight), bias_.feature)) return;
+      if (tiles_.take(x, std::sqrt(weight), bias_.feature)) return;
     } else if (tiles_.take(rows_.row(i), dim_ - 1, std::sqrt(weight), bias_.feature)) {
       return;
     }
@@ -284,8 +285,9 @@ class GramSum {
     if (block_.empty()) block_.resize(static_cast<std::size_t>(dim_) * columns_);
     double* column = block_.data() + static_cast<std::size_t>(filled_) * dim_;
     std::fill(column, column + dim_, 0.0);
-    rows_.add_scaled(i, root, column);
-    column[dim_ - 1] = root * bias_.feature;
+    const auto x = rows_.entries(i);
+    for (Size j = 0; j < x.count; ++j) column[matrix_.place(x.column(j))] = root * x.value(j);
+    column[matrix_.place(dim_ - 1)] = root * bias_.feature;
     if (++filled_ == columns_) flush();
   }
 
@@ -294,6 +296,7 @@ class GramSum {
   Bias bias_;
   Dsyrk dsyrk_;
   double sign_;
+  const GramMatrix& matrix_;
   double* gram_;
   int dim_, stride_;
   int columns_;

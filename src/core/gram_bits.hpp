@@ -13,6 +13,8 @@ namespace maxmargin {
 // the bits of both. Indicators of categories are such rows.
 class BitBatch {
  public:
+  static constexpr Size kWidest = 512;  // columns
+
   // `expected` rows will be shown: a few are not worth the look at all pairs of columns.
   BitBatch(GramMatrix& gram, double sign, Size expected)
       : gram_(gram.data()),
@@ -83,7 +85,7 @@ class BitBatch {
 
   static constexpr Size kWords = 32;  // of 64 rows: the bits of 100 columns fill the first cache
   static constexpr Size kShare = 12;  // one in so many columns must have a value
-  static constexpr Size kFewest = 256, kWidest = 512;
+  static constexpr Size kFewest = 256;
   double* gram_;
   Size dim_, stride_;
   double sign_;

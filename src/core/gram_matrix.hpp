@@ -2,6 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "lines.hpp"
 #include "rows.hpp"
@@ -9,7 +12,7 @@
 namespace maxmargin {
 
 // A square matrix in Fortran order, padded to whole tiles, whose columns begin at cache lines. Only
-// its upper triangle is meant.
+// its upper triangle is meant. The rows and columns may be kept at other places than their own.
 class GramMatrix {
  public:
   bool empty() const { return values_.empty(); }
@@ -23,6 +26,23 @@ class GramMatrix {
   }
   void clear() { std::fill(values_.begin(), values_.end(), 0.0); }
 
+  // Where each column, and row, is kept from now on.
+  void arrange(std::vector<std::int32_t> places) { places_ = std::move(places); }
+  bool arranged() const { return !places_.empty(); }
+  MAXMARGIN_INLINE Size place(Size j) const { return arranged() ? places_[j] : j; }
+
+  // A vector at these places, and back.
+  std::vector<double> placed(const std::vector<double>& v) const {
+    std::vector<double> out(v.size());
+    for (std::size_t j = 0; j < v.size(); ++j) out[place(j)] = v[j];
+    return out;
+  }
+  std::vector<double> unplaced(const std::vector<double>& v) const {
+    std::vector<double> out(v.size());
+    for (std::size_t j = 0; j < v.size(); ++j) out[j] = v[place(j)];
+    return out;
+  }
+
   double* data() { return values_.data(); }
   const double* column(int j) const { return values_.data() + static_cast<Size>(j) * stride_; }
 
@@ -31,6 +51,7 @@ class GramMatrix {
 
   int dim_ = 0, stride_ = 0;
   LineVector<double> values_;
+  std::vector<std::int32_t> places_;  // none: their own
 };
 
 }  // namespace maxmargin

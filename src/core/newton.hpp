@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "clock.hpp"
+#include "gram_order.hpp"
 #include "newton_rows.hpp"
 #include "passes.hpp"
 
@@ -41,9 +42,10 @@ struct Lender {
   virtual Size n_sloped() const = 0;
 
   // The Hessian's upper triangle where the sample's rows are in the pieces that `flags` tells of
-  // all rows; `places` are theirs among those.
+  // all rows; `places` are theirs among those. Its columns are where the Gram matrix has them.
   virtual std::vector<double> hessian(const std::vector<std::uint8_t>& flags,
                                       const std::int32_t* places, Poll& poll) = 0;
+  virtual const GramMatrix& gram() const = 0;
 };
 
 // Newton's method on all rows, or on a sample whose costs are raised to stand for all.
@@ -174,12 +176,13 @@ class NewtonLevel : public Lender {
     }
   }
 
-  // The Hessian's upper triangle at the point.
+  // The Hessian's upper triangle at the point, its columns where the Gram matrix has them.
   std::vector<double> hessian(Poll& poll) {
     refresh_gram(poll);
     return assembled();
   }
 
+  const GramMatrix& gram() const override { return gram_; }
   Size n_sloped() const override { return sums_.n_sloped; }
 
   std::vector<double> hessian(const std::vector<std::uint8_t>& flags, const std::int32_t* places,
@@ -260,27 +263,25 @@ class NewtonLevel : public Lender {
 
   // -hessian^-1 gradient, by Cholesky; damped where rounding has spoilt the matrix.
   std::vector<double> next_direction(Poll& poll) {
-    std::vector<double> direction = shifted(std::vector<double>(w.size()), -1.0, gradient_);
     if (sample_) {
       factor_ = sample_->hessian(state_.flags, places_, poll);
-      if (factorised()) {
-        solve_with_factor(direction);
-        return direction;
-      }
+      if (factorised()) return direction_by_factor(sample_->gram());
       sample_ = nullptr;
     }
     factor_ = hessian(poll);
-    if (factorised()) {
-      solve_with_factor(direction);
-      return direction;
-    }
+    if (factorised()) return direction_by_factor(gram_);
     forget_gram();  // taking away an outlying row leaves its rounding errors behind
     refresh_gram(poll);
     return damped_direction();
   }
 
   void refresh_gram(Poll& poll) {
-    if (gram_.empty()) gram_.resize(static_cast<int>(w.size()));
+    if (gram_.empty()) {
+      gram_.resize(static_cast<int>(w.size()));
+      if constexpr (Rows::kSparse)
+        if (gram_.dim() > BitBatch::kWidest && sums_.n_sloped > 2 * gram_.dim())
+          gram_.arrange(places_of(rows_, bias_, state_.flags, kSloped));
+    }
     if (sums_.n_leaving > sums_.n_sloped) forget_gram();  // fewer rows to add anew
     constexpr Size kFlopsPerPoll = Size(1) << 29;
     const Size dim = static_cast<Size>(w.size());
@@ -313,6 +314,14 @@ class NewtonLevel : public Lender {
     return info == 0;
   }
 
+  // -hessian^-1 gradient, of a factor whose columns are where this matrix has them.
+  std::vector<double> direction_by_factor(const GramMatrix& gram) const {
+    std::vector<double> direction = gram.placed(gradient_);
+    solve_with_factor(direction);
+    for (double& step : direction) step = -step;
+    return gram.unplaced(direction);
+  }
+
   void solve_with_factor(std::vector<double>& v) const {
     const int dim = static_cast<int>(w.size()), one = 1;
     int info = 0;
@@ -322,7 +331,7 @@ class NewtonLevel : public Lender {
   // -hessian^-1 gradient, scaled to a unit diagonal, with the least ridge that factorises.
   std::vector<double> damped_direction() {
     const std::size_t dim = w.size();
-    std::vector<double> scaled = assembled(), scale(dim), direction(dim);
+    std::vector<double> scaled = assembled(), scale(dim), direction = gram_.placed(gradient_);
     for (std::size_t j = 0; j < dim; ++j) scale[j] = 1.0 / std::sqrt(scaled[j * (dim + 1)]);
     for (std::size_t j = 0; j < dim; ++j)
       for (std::size_t i = 0; i <= j; ++i) scaled[j * dim + i] *= scale[i] * scale[j];
@@ -331,10 +340,10 @@ class NewtonLevel : public Lender {
       for (std::size_t j = 0; j < dim; ++j) factor_[j * (dim + 1)] = 1.0 + ridge;
       if (factorised()) break;
     }
-    for (std::size_t j = 0; j < dim; ++j) direction[j] = -gradient_[j] * scale[j];
+    for (std::size_t j = 0; j < dim; ++j) direction[j] *= -scale[j];
     solve_with_factor(direction);
     for (std::size_t j = 0; j < dim; ++j) direction[j] *= scale[j];
-    return direction;
+    return gram_.unplaced(direction);
   }
 
   const Rows rows_;

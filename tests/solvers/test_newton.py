@@ -403,6 +403,34 @@ def test_gram_equals_numpy(d, run, storage, dtype, feature):
         np.testing.assert_allclose(core.hessian(), twin.hessian(w), rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("storage", ["csr32", "csr64"])
+@pytest.mark.parametrize("feature", [0.0, FEATURE])
+@pytest.mark.parametrize("together", [True, False])
+def test_gram_of_columns_by_strips_equals_numpy(storage, feature, together):
+    """Columns that are not 0 together become neighbours; a matrix without such keeps its order."""
+    n, d, rng = 1500, 600, np.random.default_rng(4)
+    if together:
+        filled = np.repeat(rng.random((n, d // 8)) < 0.2, 8, axis=1)[:, rng.permutation(d)]
+    else:
+        filled = rng.random((n, d)) < 0.4
+    filled[:20], filled[20:25] = True, False  # for SYRK, and nothing
+    values = np.where(filled, rng.normal(size=(n, d)), 0.0)
+    objective = objective_of(
+        SQUARED_HINGE, X=values, y=np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    )
+    twin = Proximal(objective, feature, ANCHOR, np.zeros(n), SOFTNESS)
+    core = Core(objective, np.zeros(n), store(values, storage), feature)
+    for scale in (0.0, 0.05, 0.1):
+        w = scale * some_weights(d, 1)
+        core.go_to(w)
+        np.testing.assert_allclose(core.hessian(), twin.hessian(w), rtol=1e-10, atol=1e-10)
+        assert core.level.arranged == together
+    core.level.step(go_on)
+    taken, direction = core.level.w - w, twin.direction(w)
+    length = (taken @ direction) / (direction @ direction)
+    np.testing.assert_allclose(taken, length * direction, atol=1e-8 * np.abs(taken).max())
+
+
 @pytest.mark.parametrize("n", [1, 300, 1400, 4500])
 @pytest.mark.parametrize("storage", ["csr32", "csr64"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])
