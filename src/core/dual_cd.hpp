@@ -140,7 +140,7 @@ MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double
                               Bias& bias, bool free, double* beta, Weight* w, std::int32_t* order,
                               Sweep& sweep, Random& random, Size max_epochs, double relative_target,
                               const Deadline& deadline) {
-  constexpr Size kAhead = 4;
+  constexpr Size kAhead = 3;
   constexpr Size kClockMask = 255;
   const double bias_square = bias.feature * bias.feature;
   for (Size epoch = 0; epoch < max_epochs;) {

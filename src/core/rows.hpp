@@ -237,14 +237,12 @@ struct CsrRows {
     return total;
   }
 
+  // Whole rows, but the longest: in the first cache they would take the place of weights.
   MAXMARGIN_INLINE void prefetch(Size i) const {
-    constexpr Size kMaxLines = 8;
-    const Size begin = offsets[i], end = offsets[i + 1];
-    const Size value_end = end < begin + kMaxLines * Size(64 / sizeof(T))
-                               ? end
-                               : begin + kMaxLines * Size(64 / sizeof(T));
-    for (Size k = begin; k < value_end; k += 64 / sizeof(T)) MAXMARGIN_PREFETCH(values + k);
-    for (Size k = begin; k < value_end; k += 64 / sizeof(Index)) MAXMARGIN_PREFETCH(columns + k);
+    constexpr Size kMost = 1024;  // values
+    const Size begin = offsets[i], end = std::min<Size>(offsets[i + 1], begin + kMost);
+    for (Size k = begin; k < end; k += 64 / sizeof(T)) MAXMARGIN_PREFETCH_FAR(values + k);
+    for (Size k = begin; k < end; k += 64 / sizeof(Index)) MAXMARGIN_PREFETCH_FAR(columns + k);
   }
 
   MAXMARGIN_INLINE void prefetch_offset(Size i) const { MAXMARGIN_PREFETCH(offsets + i); }

@@ -40,10 +40,12 @@
 #define MAXMARGIN_INLINE inline __attribute__((always_inline))
 #define MAXMARGIN_INLINED __attribute__((always_inline))  // behind the parameters of a lambda
 #define MAXMARGIN_PREFETCH(address) __builtin_prefetch(address)
+#define MAXMARGIN_PREFETCH_FAR(address) __builtin_prefetch(address, 0, 1)  // past the first cache
 #else
 #define MAXMARGIN_INLINE inline
 #define MAXMARGIN_INLINED
 #define MAXMARGIN_PREFETCH(address) static_cast<void>(0)
+#define MAXMARGIN_PREFETCH_FAR(address) static_cast<void>(0)
 #endif
 
 namespace maxmargin {
