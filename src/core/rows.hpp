@@ -197,7 +197,17 @@ struct CsrRows {
 
   template <class Weight>
   MAXMARGIN_INLINE void add_scaled(Size i, double scale, Weight* w) const {
-    for (Size k = offsets[i]; k < offsets[i + 1]; ++k) {
+    constexpr int kLanes = 8;  // columns are distinct
+    const Size end = offsets[i + 1];
+    Size k = offsets[i];
+    for (; k + kLanes <= end; k += kLanes) {
+      Weight at[kLanes];
+      for (int j = 0; j < kLanes; ++j) at[j] = w[columns[k + j]];
+      for (int j = 0; j < kLanes; ++j)
+        at[j] = static_cast<Weight>(at[j] + scale * static_cast<double>(values[k + j]));
+      for (int j = 0; j < kLanes; ++j) w[columns[k + j]] = at[j];
+    }
+    for (; k < end; ++k) {
       Weight& at = w[columns[k]];
       at = static_cast<Weight>(at + scale * static_cast<double>(values[k]));
     }
@@ -228,12 +238,20 @@ struct CsrRows {
   }
 
   MAXMARGIN_INLINE double squared_norm(Size i) const {
+    constexpr int kLanes = 32;  // sums enough to keep pace with the memory
     const Size end = offsets[i + 1];
+    Size k = offsets[i];
     double total = 0.0;
-#pragma omp simd reduction(+ : total)
-    for (Size k = offsets[i]; k < end; ++k) {
-      total += static_cast<double>(values[k]) * static_cast<double>(values[k]);
+    if (k + kLanes <= end) {
+      double sums[kLanes] = {};
+      for (; k + kLanes <= end; k += kLanes)
+        for (int j = 0; j < kLanes; ++j) sums[j] += square(k + j);
+      for (int half = kLanes / 2; half > 0; half /= 2)
+        for (int j = 0; j < half; ++j) sums[j] += sums[j + half];
+      total = sums[0];
     }
+#pragma omp simd reduction(+ : total)
+    for (Size rest = k; rest < end; ++rest) total += square(rest);
     return total;
   }
 
@@ -259,6 +277,10 @@ struct CsrRows {
   MAXMARGIN_INLINE bool ahead(Size i) const {
     constexpr Size kCached = 1 << 14;
     return n_features > kCached && offsets[i + 1] + kAhead + 4 <= offsets[n_samples];
+  }
+
+  MAXMARGIN_INLINE double square(Size k) const {
+    return static_cast<double>(values[k]) * static_cast<double>(values[k]);
   }
 
   MAXMARGIN_INLINE double meet_one(Size k, double scale, double* pairs) const {
