@@ -133,6 +133,14 @@ def test_balancing_spares_the_bounds_while_inner_entries_suffice():
     np.testing.assert_allclose(beta, [1.0, 0.0, 0.0, -1.0], atol=1e-15)
 
 
+def test_balancing_spares_the_bounds_where_inner_entries_just_suffice():
+    y = np.array([1.0] * 5 + [-1.0] * 4)
+    beta = np.array([1.0] * 4 + [0.7] + [-1.0] * 4)
+    balanced = objective_of(HINGE, X=np.eye(9), y=y).feasible(beta)
+    np.testing.assert_array_equal(balanced, [1.0] * 4 + [0.0] + [-1.0] * 4)
+    assert not np.signbit(balanced[4])
+
+
 def test_one_class_alone_balances_to_zero():
     X, y = np.eye(3), np.ones(3)
     beta = objective_of(HINGE, X=X, y=y).feasible(np.ones(3))
@@ -151,7 +159,10 @@ def test_best_intercept_equals_a_search_of_all_breakpoints(loss, seed):
         return loss.value(y, cost, z + b).sum()
 
     best = min(map(value, breakpoints))
-    assert value(objective.best_intercept(z)) == pytest.approx(best, rel=1e-12, abs=1e-12)
+    b = objective.best_intercept(z)
+    assert value(b) == pytest.approx(best, rel=1e-12, abs=1e-12)
+    for start in (b, b + 1e-3, b - 0.1, 1e6):  # near or far, the same to rounding
+        assert objective.best_intercept(z, start) == pytest.approx(b, rel=1e-12, abs=1e-12)
 
 
 @ABSOLUTE_LOSSES
@@ -187,6 +198,27 @@ def test_best_intercept_of_a_squared_loss_has_no_slope(loss, seed):
     for step in (1e-3, 1e-5):
         assert value(b) <= min(value(b - step), value(b + step))
     assert b == pytest.approx(objective.best_intercept(z), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("start", [-3.0, 0.0, 5.0, 1e300])
+@pytest.mark.parametrize("z", [0.0, 1e-17])
+def test_best_intercept_of_a_squared_hinge_where_all_kinks_are_two(start, z):
+    y = np.array([1.0, 1.0, 1.0, -1.0])
+    objective = objective_of(LOSSES["squared_hinge"], X=np.eye(4), y=y)
+    assert objective.best_intercept(np.full(4, z), start) == pytest.approx(0.5, rel=1e-7)
+
+
+@SQUARED_LOSSES
+def test_best_intercept_of_one_label_leaves_no_slack(loss):
+    objective = objective_of(loss, X=np.eye(3), y=np.ones(3))
+    b = objective.best_intercept(np.zeros(3), -7.0)
+    assert loss.value(np.ones(3), np.ones(3), np.full(3, b)).max() <= 1e-12
+
+
+def test_best_intercept_of_targets_far_from_0_is_their_mean():
+    y = 1e10 + np.random.default_rng(0).normal(size=100)
+    objective = objective_of(LOSSES["squared"], X=np.eye(100), y=y)
+    assert objective.best_intercept(np.zeros(100)) == pytest.approx(y.mean(), rel=1e-15)
 
 
 def test_best_intercept_is_the_middle_of_many():

@@ -236,9 +236,17 @@ def test_wide_csr_rows_are_read_to_the_last(dtype, index):
     exact = X.astype(np.float64)
     np.testing.assert_allclose(problem.predict(w, 0.5), exact @ w + 0.5, rtol=1e-12)
     z, combined = problem.products(w, beta)
-    np.testing.assert_allclose(z, exact @ w, rtol=1e-12)
+    np.testing.assert_array_equal(z, problem.predict(w, 0.0))
     np.testing.assert_allclose(combined, beta @ exact, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(combined, problem.combine(beta), rtol=1e-12, atol=1e-15)
+
+
+@ALL_DTYPES
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_wide_rows_are_predicted_alike_whatever_comes_after_them(dtype, index):
+    X, w = wide(dtype, index), np.random.default_rng(1).normal(size=20_000)
+    alone = [problem_of(X[i : i + 1]).predict(w, 0.0)[0] for i in range(50)]
+    np.testing.assert_array_equal(problem_of(X).predict(w, 0.0), alone)
 
 
 def test_pairs_of_weights_are_checked():

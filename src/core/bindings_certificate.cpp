@@ -117,13 +117,14 @@ void bind_certificate(nb::module_& m) {
             require_length(z, self.n_samples, "z");
             nb::gil_scoped_release release;
             const Judged& judged = self.judged;
-            if (judged.bounded)
-              return best_intercept(judged, judged.epsilon, z.data(), self.n_samples);
-            auto* squared =
-                judged.one_sided ? best_intercept_squared<true> : best_intercept_squared<false>;
-            return squared(judged, z.data(), self.n_samples, b);
+            auto* best =
+                judged.bounded
+                    ? (judged.one_sided ? best_intercept_near<true> : best_intercept_near<false>)
+                    : (judged.one_sided ? best_intercept_squared<true>
+                                        : best_intercept_squared<false>);
+            return best(judged, z.data(), self.n_samples, b);
           },
-          "z"_a, "b"_a, "What minimises P at values z: b, sought from this one if need be.")
+          "z"_a, "b"_a, "What minimises P at values z: b, sought from this one on.")
       .def(
           "fractions",
           [](const BoundJudged& self, In<double> f, In<double> beta) {

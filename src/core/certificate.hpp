@@ -80,10 +80,10 @@ struct Formulas {
     const double inside = excess > 0.0 ? rise : fall,
                  bound = excess > 0.0 ? bound_rise : bound_fall;
     const double lighter = excess > 0.0 ? fall + bound_fall : rise + bound_rise;
-    const bool enough = std::fabs(inside) >= std::fabs(excess);
+    const bool enough = sign * (lighter + bound) <= 0.0;
     const double giving = enough ? inside : inside + bound,
                  others = enough ? lighter + bound : lighter;
-    const double remaining = std::clamp(-others / giving, 0.0, 1.0);
+    const double remaining = std::clamp((0.0 - others) / giving, 0.0, 1.0);
 #pragma omp simd
     for (Size k = 0; k < n; ++k) {
       const Box at = box(y[k], cost[k]);

@@ -12,6 +12,11 @@ namespace maxmargin {
 // Places where a derivative falls, and by how much.
 using Falls = std::vector<std::pair<double, double>>;
 
+// What sums of so much may be off by.
+MAXMARGIN_INLINE double rounding_of(double total) {
+  return 1e-12 * total;
+}
+
 // Another one; in the place of the last it is one with it.
 MAXMARGIN_INLINE void add_fall(Falls& falls, double place, double fall) {
   if (!falls.empty() && falls.back().first == place)
@@ -42,18 +47,24 @@ inline Falls::iterator reaching(Falls::iterator begin, Falls::iterator end, doub
 }
 
 // Where a derivative that starts at `start` and falls at these places, which get another order,
-// crosses 0; midway between the ends of the stretch where it is 0 to rounding. Places where it does
-// not fall have no say.
-inline double crossing(Falls& falls, double start) {
+// crosses 0; midway between the ends of the stretch where it is 0 to rounding, which `total` is the
+// scale of. Places where it does not fall have no say.
+inline double crossing(Falls& falls, double start, double total) {
   std::erase_if(falls, [](const auto& step) { return !(step.second > 0.0); });
   if (falls.empty()) return 0.0;
-  double total = 0.0, left = start;
-  for (const auto& step : falls) total += step.second;
-  const double slack = 1e-12 * total;
+  const double slack = rounding_of(total);
+  double left = start;
   const auto first = reaching(falls.begin(), falls.end(), slack, left);
   const double from = first->first;
   if (left - first->second < -slack) return from;
   return 0.5 * (from + reaching(first, falls.end(), -slack, left)->first);
+}
+
+// The same where they are all the falls there are.
+inline double crossing(Falls& falls, double start) {
+  double total = 0.0;
+  for (const auto& step : falls) total += step.second;
+  return crossing(falls, start, total);
 }
 
 }  // namespace maxmargin

@@ -66,8 +66,10 @@ struct Sweep {
   // An epoch is whole. Gaps met before a step are about those that the last epoch left; the first
   // epoch meets those of a start that knew little, and their fall is about that of two epochs.
   void look_ahead() {
-    if (last_gap > 0.0) rate = std::min(1.0, gap / last_gap);
-    if (last_gap > 0.0 && epochs == 1) rate = std::sqrt(rate);
+    if (gap > 0.0 && last_gap > 0.0) {
+      rate = std::min(1.0, gap / last_gap);
+      if (epochs == 1) rate = std::sqrt(rate);
+    }
     left = gap * rate;
     last_gap = gap;
     last_dual = dual;

@@ -36,6 +36,44 @@ inline double best_intercept(const Judged& judged, double epsilon, const double*
   return crossing(falls, start);
 }
 
+// The same, sought around a b that may be near: of all places only those are gathered between whose
+// ends the derivative changes its sign.
+template <bool one_sided>
+MAXMARGIN_CLONES double best_intercept_near(const Judged& judged, const double* z, Size n,
+                                            double b) {
+  const double *y = judged.y, *cost = judged.cost;
+  const double scale = judged.target_scale, epsilon = judged.epsilon;
+  double total = 0.0, spread = 0.0;
+#pragma omp simd reduction(+ : total, spread)
+  for (Size k = 0; k < n; ++k) {
+    total += (one_sided ? 1.0 : 2.0) * cost[k];
+    spread += std::fabs(scale * y[k] - z[k] - b);
+  }
+  const double slack = rounding_of(total);
+  double reach = spread / (256.0 * static_cast<double>(n));
+  for (int attempt = 0; attempt < 5; ++attempt, reach *= 16.0) {
+    const double low = b - reach, high = b + reach;
+    double before = 0.0, after = 0.0;
+#pragma omp simd reduction(+ : before, after)
+    for (Size k = 0; k < n; ++k) {
+      const double pull = scale * y[k] - z[k], rise = pull - epsilon, fall = pull + epsilon;
+      const double up = !one_sided || y[k] > 0.0 ? cost[k] : 0.0;
+      const double down = !one_sided || y[k] < 0.0 ? cost[k] : 0.0;
+      before += (rise >= low ? up : 0.0) - (fall < low ? down : 0.0);
+      after += (rise > high ? up : 0.0) - (fall <= high ? down : 0.0);
+    }
+    if (!(before > slack && after < -slack)) continue;
+    Falls falls;
+    for (Size k = 0; k < n; ++k) {
+      const double pull = scale * y[k] - z[k], rise = pull - epsilon, fall = pull + epsilon;
+      if ((!one_sided || y[k] > 0.0) && low <= rise && rise <= high) add_fall(falls, rise, cost[k]);
+      if ((!one_sided || y[k] < 0.0) && low <= fall && fall <= high) add_fall(falls, fall, cost[k]);
+    }
+    return crossing(falls, before, total);
+  }
+  return best_intercept(judged, epsilon, z, n);
+}
+
 // The b that minimises the sum of squared losses. Newton's step is the last one if no sample gets
 // or loses a slack in it; b stays between the ends that the signs of the derivative have set.
 template <bool one_sided>
@@ -60,7 +98,9 @@ MAXMARGIN_CLONES double best_intercept_squared(const Judged& judged, const doubl
     if (!(std::fabs(pull) > kRounding * size)) return b;
     (pull > 0.0 ? low : high) = b;
     const double newton = b + pull / curvature;
-    b = low <= newton && newton <= high ? newton : 0.5 * (low + high);
+    const double next = low < newton && newton < high ? newton : 0.5 * (low + high);
+    if (newton == b || next == low || next == high) return b;
+    b = next;
   }
   return b;
 }

@@ -39,6 +39,7 @@ class TileBatch {
     return keep(found);
   }
 
+  // The same, of values at the places of their columns.
   template <class T, class Index>
   MAXMARGIN_INLINE bool take(CsrEntries<T, Index> x, double scale, double last) {
     make_room();
@@ -208,17 +209,11 @@ class GramSum {
 
   MAXMARGIN_INLINE void add(Size i, double weight) {
     if constexpr (Rows::kSparse) {
-      constexpr double kScatterCost = 8.0;  // of one scattered product, against one inside SYRK
-      constexpr double kTileCost = 3.0;     // of a tile for one row, against a scattered product
       const auto x = rows_.entries(i);
       if (bits_.take(x, weight, bias_.feature)) return;
-      const double products = static_cast<double>(x.count) * static_cast<double>(x.count);
-      if (!matrix_.arranged() && kScatterCost * products < static_cast<double>(dim_) * dim_) {
-        const int strips = n_strips(x);
-        if (products <= kTileCost * strips * strips) {
-          scatter(x, sign_ * weight);
-          return;
-        }
+      if (!matrix_.arranged() && scattered(static_cast<double>(x.count), n_strips(x), dim_)) {
+        scatter(x, sign_ * weight);
+        return;
       }
       if (tiles_.take(x, std::sqrt(weight), bias_.feature)) return;
     } else if (tiles_.take(rows_.row(i), dim_ - 1, std::sqrt(weight), bias_.feature)) {

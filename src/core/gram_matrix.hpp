@@ -11,6 +11,21 @@
 
 namespace maxmargin {
 
+constexpr double kTileCost = 3.0;  // of a tile for one row, against a product made by itself
+
+// What the products of a row cost by tiles; a batch of rows also comes to those that few share.
+inline double tile_cost(double strips, double dim) {
+  constexpr double kShared = 1.0 / 550.0;
+  return kTileCost * strips * strips + kShared * dim * dim;
+}
+
+// Whether those of so many values, in so many strips of eight columns, are quicker made by
+// themselves.
+inline bool scattered(double count, double strips, double dim) {
+  constexpr double kScatterCost = 8.0;  // of one, against one inside SYRK
+  return kScatterCost * count * count < dim * dim && count * count <= kTileCost * strips * strips;
+}
+
 // A square matrix in Fortran order, padded to whole tiles, whose columns begin at cache lines. Only
 // its upper triangle is meant. The rows and columns may be kept at other places than their own.
 class GramMatrix {

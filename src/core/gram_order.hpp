@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bias.hpp"
-#include "rows.hpp"
+#include "gram_matrix.hpp"
 
 namespace maxmargin {
 
@@ -25,18 +25,17 @@ std::vector<std::uint64_t> bits_of(const Rows& rows, const Bias& bias,
   return bits;
 }
 
-// Tiles that those rows have values in: pairs of strips of eight columns.
-MAXMARGIN_CLONES inline double tiles(const std::vector<std::uint64_t>& bits,
-                                     const std::vector<std::int32_t>& columns) {
-  double strips[64] = {}, total = 0.0;
+// Strips of eight columns in which each of those rows has a value.
+MAXMARGIN_CLONES inline std::vector<double> strips_of(const std::vector<std::uint64_t>& bits,
+                                                      const std::vector<std::int32_t>& columns) {
+  std::vector<double> strips(64);
   for (std::size_t begin = 0; begin < columns.size(); begin += 8) {
     std::uint64_t any = 0;
     for (std::size_t k = begin; k < std::min(begin + 8, columns.size()); ++k)
       any |= bits[columns[k]];
     for (int r = 0; r < 64; ++r) strips[r] += (any >> r) & 1;
   }
-  for (const double count : strips) total += 0.5 * count * (count + 1.0);
-  return total;
+  return strips;
 }
 
 // Columns by eights. Each begins with the commonest that is left, and the one that joins is not 0
@@ -71,8 +70,8 @@ MAXMARGIN_CLONES inline std::vector<std::int32_t> by_strips(
   return order;
 }
 
-// The place of each column, if the rows marked by `flags` have values in fewer tiles in another
-// order than their own: found on some of them, tried on others. Else nothing.
+// The place of each column, if the products of the rows marked by `flags` cost less by tiles, in
+// another order of columns, than as they are: found on some of them, tried on others. Else nothing.
 template <class Rows>
 std::vector<std::int32_t> places_of(const Rows& rows, const Bias& bias,
                                     const std::vector<std::uint8_t>& flags, std::uint8_t marked) {
@@ -87,9 +86,17 @@ std::vector<std::int32_t> places_of(const Rows& rows, const Bias& bias,
       (found.size() > tried.size() ? tried : found).push_back(i);
   std::vector<std::int32_t> own(static_cast<std::size_t>(rows.n_features) + 1);
   std::iota(own.begin(), own.end(), 0);
-  const std::vector<std::int32_t> order = by_strips(bits_of(rows, bias, found));
   const std::vector<std::uint64_t> judges = bits_of(rows, bias, tried);
-  if (!(tiles(judges, order) < kWorthwhile * tiles(judges, own))) return {};
+  const std::vector<std::int32_t> order = by_strips(bits_of(rows, bias, found));
+  const std::vector<double> before = strips_of(judges, own), after = strips_of(judges, order);
+  const double dim = static_cast<double>(own.size());
+  double cost = 0.0, arranged_cost = 0.0;
+  for (std::size_t r = 0; r < tried.size(); ++r) {
+    const double values = static_cast<double>(rows.entries(tried[r]).count);
+    cost += scattered(values, before[r], dim) ? values * values : tile_cost(before[r], dim);
+    arranged_cost += tile_cost(after[r], dim);
+  }
+  if (!(arranged_cost < kWorthwhile * cost)) return {};
   for (std::size_t k = 0; k < order.size(); ++k) own[order[k]] = static_cast<std::int32_t>(k);
   return own;
 }

@@ -188,11 +188,12 @@ struct CsrRows {
     return sum_of_products<false>(i, w);
   }
 
-  // The products of so many rows; a weight vector beyond the cache is fetched ahead.
+  // The products of so many rows; a weight vector beyond the cache is fetched ahead. What comes
+  // after a row must not matter for its bits: the loop is the same for all.
   MAXMARGIN_INLINE void dots(Size from, Size count, Size, Size, const double* w,
                              double* products) const {
     for (Size i = from; i < from + count; ++i)
-      products[i - from] = ahead(i) ? sum_of_products<true>(i, w) : dot(i, w);
+      products[i - from] = wide() ? sum_of_products<true>(i, w) : dot(i, w);
   }
 
   template <class Weight>
@@ -215,10 +216,10 @@ struct CsrRows {
 
   // The same where row i + 1 is likely the next.
   MAXMARGIN_INLINE void add_in_turn(Size i, double scale, double* w) const {
-    if (!ahead(i)) return add_scaled(i, scale, w);
+    if (!wide()) return add_scaled(i, scale, w);
     Size k = offsets[i];
     for (; k + 4 <= offsets[i + 1]; k += 4) {
-      fetch(k, w);
+      fetch(k, [&](Size j) MAXMARGIN_INLINED { return w + j; });
       for (Size j = k; j < k + 4; ++j) w[columns[j]] += scale * static_cast<double>(values[j]);
     }
     for (; k < offsets[i + 1]; ++k) w[columns[k]] += scale * static_cast<double>(values[k]);
@@ -226,11 +227,11 @@ struct CsrRows {
 
   // <w, x_i>, and v += scale x_i, of weights in pairs (w_j, v_j): one line of the cache has both.
   MAXMARGIN_INLINE double meet(Size i, double scale, double* pairs) const {
-    const Size end = offsets[i + 1], whole = ahead(i) ? end - (end - offsets[i]) % 4 : offsets[i];
+    const Size end = offsets[i + 1];
     Size k = offsets[i];
     double sums[4] = {};
-    for (; k < whole; k += 4) {
-      for (Size j = k + kAhead; j < k + kAhead + 4; ++j) MAXMARGIN_PREFETCH(pairs + pair(j));
+    for (; k + 4 <= end; k += 4) {
+      fetch(k, [&](Size j) MAXMARGIN_INLINED { return pairs + 2 * j; });
       for (int j = 0; j < 4; ++j) sums[j] += meet_one(k + j, scale, pairs);
     }
     for (; k < end; ++k) sums[0] += meet_one(k, scale, pairs);
@@ -273,11 +274,7 @@ struct CsrRows {
  private:
   static constexpr Size kAhead = 40;  // values, the best of 20 to 64 on text
 
-  // Whether weights are beyond the cache, and there are values ahead of row i.
-  MAXMARGIN_INLINE bool ahead(Size i) const {
-    constexpr Size kCached = 1 << 14;
-    return n_features > kCached && offsets[i + 1] + kAhead + 4 <= offsets[n_samples];
-  }
+  MAXMARGIN_INLINE bool wide() const { return n_features > 1 << 14; }  // weights beyond the cache
 
   MAXMARGIN_INLINE double square(Size k) const {
     return static_cast<double>(values[k]) * static_cast<double>(values[k]);
@@ -285,15 +282,16 @@ struct CsrRows {
 
   MAXMARGIN_INLINE double meet_one(Size k, double scale, double* pairs) const {
     const double value = static_cast<double>(values[k]);
-    double* at = pairs + pair(k);
+    double* at = pairs + 2 * static_cast<Size>(columns[k]);
     if (scale != 0.0) at[1] += scale * value;
     return value * at[0];
   }
 
-  MAXMARGIN_INLINE Size pair(Size k) const { return 2 * static_cast<Size>(columns[k]); }
-
-  MAXMARGIN_INLINE void fetch(Size k, const double* w) const {
-    for (Size j = k + kAhead; j < k + kAhead + 4; ++j) MAXMARGIN_PREFETCH(w + columns[j]);
+  // The weights, found by `of`, of four values ahead of the four from k on, or of the last.
+  template <class Of>
+  MAXMARGIN_INLINE void fetch(Size k, Of of) const {
+    const Size from = std::min<Size>(k + kAhead, offsets[n_samples] - 4);
+    for (Size j = from; j < from + 4; ++j) MAXMARGIN_PREFETCH(of(columns[j]));
   }
 
   template <bool in_turn, class Weight>
@@ -302,7 +300,7 @@ struct CsrRows {
     Size k = offsets[i];
     double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
     for (; k + 4 <= end; k += 4) {
-      if constexpr (in_turn) fetch(k, w);
+      if constexpr (in_turn) fetch(k, [&](Size j) MAXMARGIN_INLINED { return w + j; });
       s0 += static_cast<double>(values[k]) * w[columns[k]];
       s1 += static_cast<double>(values[k + 1]) * w[columns[k + 1]];
       s2 += static_cast<double>(values[k + 2]) * w[columns[k + 2]];

@@ -40,7 +40,7 @@
 #define MAXMARGIN_INLINE inline __attribute__((always_inline))
 #define MAXMARGIN_INLINED __attribute__((always_inline))  // behind the parameters of a lambda
 #define MAXMARGIN_PREFETCH(address) __builtin_prefetch(address)
-#define MAXMARGIN_PREFETCH_FAR(address) __builtin_prefetch(address, 0, 1)  // past the first cache
+#define MAXMARGIN_PREFETCH_FAR(address) __builtin_prefetch(address, 0, 2)  // past the first cache
 #else
 #define MAXMARGIN_INLINE inline
 #define MAXMARGIN_INLINED

@@ -229,7 +229,7 @@ class Objective:
         return float(terms.sum()) - self.regularizer(w, b)
 
     def best_intercept(self, z: Array, start: float = 0.0) -> float:
-        """Minimise Σ C_i ℓ(z_i + b) over b, for a squared loss from some b on.
+        """Minimise Σ C_i ℓ(z_i + b) over b, sought from some b on.
 
         At the optimum of an absolute one, that is the b which all support vectors on the edge of
         the margin agree on.

@@ -431,6 +431,21 @@ def test_gram_of_columns_by_strips_equals_numpy(storage, feature, together):
     np.testing.assert_allclose(taken, length * direction, atol=1e-8 * np.abs(taken).max())
 
 
+def test_columns_of_short_rows_keep_their_order():
+    """Ten values of six hundred are scattered, whatever the order."""
+    n, d, rng = 1500, 600, np.random.default_rng(5)
+    topics = rng.permutation(d).reshape(20, 30)
+    X = np.zeros((n, d))
+    for row, topic in zip(X, topics[rng.integers(20, size=n)], strict=True):
+        row[rng.choice(topic, 10, replace=False)] = 1.0 + rng.random(10)
+    objective = objective_of(SQUARED_HINGE, X=X, y=np.where(np.arange(n) % 2 == 0, 1.0, -1.0))
+    twin = Proximal(objective, FEATURE, ANCHOR, np.zeros(n), SOFTNESS)
+    core = Core(objective, np.zeros(n), store(X, "csr32"))
+    core.go_to(np.zeros(d + 1))
+    np.testing.assert_allclose(core.hessian(), twin.hessian(np.zeros(d + 1)), rtol=1e-10)
+    assert not core.level.arranged
+
+
 @pytest.mark.parametrize("n", [1, 300, 1400, 4500])
 @pytest.mark.parametrize("storage", ["csr32", "csr64"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])

@@ -77,7 +77,10 @@ class Start:
 
 
 class Point(NamedTuple):
-    """A primal point, a dual point, the epochs they took, and z = Xw and w_β = Σ β_i x_i."""
+    """A primal point, a dual point, the epochs they took, and z = Xw and w_β = Σ β_i x_i.
+
+    To judge it uses w_β up.
+    """
 
     w: Array
     b: float
