@@ -588,6 +588,8 @@ def test_weights_that_cancel_are_refused():
 def test_extreme_weights_are_refused(solver):
     with pytest.raises(ValueError, match=r"overflow\. Scale X and y .* or lower C"):
         LinearSVC(solver=solver).fit(X, Y, np.logspace(-150, 150, 30))
+    with pytest.raises(ValueError, match="costs C_i sum to inf"):
+        LinearSVC(solver=solver, C=1e308).fit(X, Y)
 
 
 @EXACT

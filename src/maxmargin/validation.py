@@ -118,14 +118,13 @@ def check_magnitudes(squared_norms: Array, y: Array, cost: Array) -> None:
     """Refuse numbers whose products would leave the range of double precision."""
     limit = 1e200
     with np.errstate(over="ignore"):
-        total = cost.sum()
-        largest = np.max(squared_norms) * np.square(np.maximum(total, 1.0))
-        target = np.square(np.max(np.abs(y))) * np.maximum(total, 1.0)
-    if not (largest < limit and target < limit):
+        total = float(cost.sum())
+    longest, farthest, most = float(squared_norms.max()), float(abs(y).max()), max(total, 1.0)
+    if not (longest * most * most < limit and farthest * farthest * most < limit):
         raise ValueError(
-            f"X has rows of squared length {np.max(squared_norms):.1e}, y reaches"
-            f" {np.max(np.abs(y)):.1e} and the costs C_i sum to {total:.1e}: their products"
-            " overflow. Scale X and y (sklearn.preprocessing.StandardScaler) or lower C."
+            f"X has rows of squared length {longest:.1e}, y reaches {farthest:.1e} and the costs"
+            f" C_i sum to {total:.1e}: their products overflow. Scale X and y"
+            " (sklearn.preprocessing.StandardScaler) or lower C."
         )
 
 
