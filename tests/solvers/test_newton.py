@@ -415,9 +415,7 @@ def test_gram_of_columns_by_strips_equals_numpy(storage, feature, together):
         filled = rng.random((n, d)) < 0.4
     filled[:20], filled[20:25] = True, False  # for SYRK, and nothing
     values = np.where(filled, rng.normal(size=(n, d)), 0.0)
-    objective = objective_of(
-        SQUARED_HINGE, X=values, y=np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
-    )
+    objective = objective_of(SQUARED_HINGE, X=values, y=np.where(np.arange(n) % 2 == 0, 1.0, -1.0))
     twin = Proximal(objective, feature, ANCHOR, np.zeros(n), SOFTNESS)
     core = Core(objective, np.zeros(n), store(values, storage), feature)
     for scale in (0.0, 0.05, 0.1):

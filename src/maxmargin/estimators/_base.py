@@ -270,7 +270,7 @@ class LinearModel(CertifiedModel):
 
     def _sweeps_afresh(self, tasks: Tasks) -> bool:
         """Whether coordinate descent starts from 0."""
-        solver = self._solver(tasks.posed(0))  # refused before anybody is told of a fit
+        solver = self._solver(tasks.first)  # refused before anybody is told of a fit
         return isinstance(solver, DualCD) and tasks.starts[0].beta is None
 
     def _fit_joint(self, X: Matrix, y: NDArray[Any], cost: Array) -> None:

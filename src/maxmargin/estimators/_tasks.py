@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import repeat
 
 import numpy as np
@@ -44,8 +45,13 @@ class Tasks:
         """Return the objective of one problem."""
         target, cost = self.targets[task], self.costs[task]
         if self.members is None:
-            return self.pose(self.problem, target, cost)
+            return self.pose(self.problem, target, cost) if task > 0 else self.first
         return self.pose(Problem(self.problem.X[self.members[task]], target, cost), target, cost)
+
+    @cached_property
+    def first(self) -> Objective:
+        """The objective of the first problem of all rows, by which the solver is chosen."""
+        return self.pose(self.problem, self.targets[0], self.costs[0])
 
     def unseen(self, task: int) -> Objective:
         """Return the same without a copy of rows: with zeros, for a w of 0 that sees no row."""
