@@ -1,6 +1,7 @@
 """The certificate is a true bound, whatever it is given."""
 
 import math
+from dataclasses import astuple
 from functools import cache
 
 import hypothesis.extra.numpy as hnp
@@ -19,7 +20,7 @@ from made import (
     solve,
     weights_for,
 )
-from maxmargin import Certificate, Intercept, Status, certify
+from maxmargin import Certificate, Intercept, Problem, Status, certify
 from maxmargin.certificate import certify_pair, certify_point, relative, total
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from reference import objective as textbook
@@ -118,6 +119,18 @@ def test_a_point_is_judged_by_the_dual_point_that_belongs_to_it(name, intercept,
     slack = objective.loss.slack(y, z)
     np.testing.assert_allclose(beta, 2.0 * cost * slack * sign, rtol=1e-12)
     assert certificate == certify_pair(objective, w, b, beta)
+
+
+@pytest.mark.parametrize("name", list(LOSSES))
+def test_a_certificate_in_blocks_of_rows_is_that_of_all(name, monkeypatch):
+    objective, rng = make(LOSSES[name], Intercept.PENALIZED), np.random.default_rng(0)
+    w, beta = rng.normal(size=3), objective.feasible(rng.normal(size=20))
+    whole = certify_pair(objective, w, 0.5, beta)
+    monkeypatch.setattr(Problem, "blocks", lambda _: [(0, 7), (7, 8), (8, 20)])
+    for value, part in zip(
+        astuple(whole), astuple(certify_pair(objective, w, 0.5, beta)), strict=True
+    ):
+        assert part == (value if isinstance(value, Status) else pytest.approx(value, rel=1e-12))
 
 
 def test_an_absolute_loss_does_not_tell_the_dual_point():

@@ -1,4 +1,6 @@
 // The passes of the certificate.
+#include <nanobind/operators.h>
+
 #include "bindings.hpp"
 #include "certificate.hpp"
 #include "expansion.hpp"
@@ -17,6 +19,7 @@ struct BoundJudged {
 
 void bind_certificate(nb::module_& m) {
   nb::class_<Tally>(m, "Tally", "What some rows add to a certificate.")
+      .def(nb::self + nb::self)
       .def_ro("losses", &Tally::losses)
       .def_ro("conjugates", &Tally::conjugates)
       .def_ro("brackets", &Tally::brackets)

@@ -29,6 +29,18 @@ struct Tally {
   double sum = 0.0, size = 0.0;  // of beta and of |beta|
   double kkt_violation = 0.0;    // largest |beta - prox(beta + cost residual)| / cost
   Size n_free = 0, n_bounded = 0;
+
+  Tally operator+(const Tally& other) const {
+    return {losses + other.losses,
+            conjugates + other.conjugates,
+            brackets + other.brackets,
+            slacks + other.slacks,
+            sum + other.sum,
+            size + other.size,
+            std::max(kkt_violation, other.kkt_violation),
+            n_free + other.n_free,
+            n_bounded + other.n_bounded};
+  }
 };
 
 // The kinds of loss at compile time: chosen per sample, they would keep the loops from vectorising.

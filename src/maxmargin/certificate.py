@@ -14,6 +14,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import reduce
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -321,7 +323,7 @@ def certify_pair(objective: Objective, w: Array, b: float, beta: Array) -> Certi
         objective.judge.tally(problem.rows, w, b, beta, begin, end, dual_w)
         for begin, end in problem.blocks()
     ]
-    return _summed(objective, w, b, beta, dual_w, parts)
+    return _summed(objective, w, b, beta, dual_w, reduce(add, parts))
 
 
 def certify_products(
@@ -329,7 +331,7 @@ def certify_products(
 ) -> Certificate:
     """Judge (w, b) by a feasible β where Xw is known, and Σ β_i x_i, which is used up."""
     part = objective.judge.tally_values(z + b, beta)
-    return _summed(objective, w, b, beta, dual_w, [part])
+    return _summed(objective, w, b, beta, dual_w, part)
 
 
 def certify_point(objective: Objective, w: Array, b: float) -> tuple[Certificate, Array]:
@@ -343,32 +345,27 @@ def certify_point(objective: Objective, w: Array, b: float) -> tuple[Certificate
         objective.judge.tally_answer(problem.rows, w, b, beta, begin, end, dual_w)
         for begin, end in problem.blocks()
     ]
-    return _summed(objective, w, b, beta, dual_w, parts), beta
+    return _summed(objective, w, b, beta, dual_w, reduce(add, parts)), beta
 
 
 def _summed(
-    objective: Objective,
-    w: Array,
-    b: float,
-    beta: Array,
-    dual_w: Array,
-    parts: list[_core.Tally],
+    objective: Objective, w: Array, b: float, beta: Array, dual_w: Array, part: _core.Tally
 ) -> Certificate:
-    """Return the certificate from what the blocks of rows add to it; w_β = Σ β_i x_i is used up."""
+    """Return the certificate from what the rows add to it; w_β = Σ β_i x_i is used up."""
     dual_b, free = objective.intercept_of(beta), objective.intercept is Intercept.FREE
-    slip = _slip(free, b, sum(part.sum for part in parts), sum(part.size for part in parts))
-    dual = sum(part.conjugates for part in parts) - objective.regularizer(dual_w, dual_b) - slip
+    slip = _slip(free, b, part.sum, part.size)
+    dual = part.conjugates - objective.regularizer(dual_w, dual_b) - slip
     apart = np.subtract(dual_w, w, out=dual_w)
-    gap = sum(part.brackets for part in parts) + objective.regularizer(apart, b - dual_b) + slip
+    gap = part.brackets + objective.regularizer(apart, b - dual_b) + slip
     norm = math.sqrt(float(np.einsum("i,i->", w, w)))
     return Certificate(
-        primal=objective.regularizer(w, b) + sum(part.losses for part in parts),
+        primal=objective.regularizer(w, b) + part.losses,
         dual=dual,
         gap=gap,
         relative_gap=relative(gap, dual, objective.negligible),
-        kkt_violation=max(part.kkt_violation for part in parts),
-        n_support_free=sum(part.n_free for part in parts),
-        n_support_bounded=sum(part.n_bounded for part in parts),
+        kkt_violation=part.kkt_violation,
+        n_support_free=part.n_free,
+        n_support_bounded=part.n_bounded,
         margin=1.0 / norm if norm > 0.0 else math.inf,
-        slack_sum=sum(part.slacks for part in parts),
+        slack_sum=part.slacks,
     )
