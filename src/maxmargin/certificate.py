@@ -182,6 +182,32 @@ def certify(objective: Objective, w: Array, b: float, beta: Array) -> Certificat
     return certify_pair(objective, w, b, beta)
 
 
+def tallied(
+    part: _core.Tally,
+    values: tuple[float, float, float],
+    square: float,
+    negligible: float,
+    *,
+    status: Status = Status.RUNNING,
+    convex: bool = True,
+) -> Certificate:
+    """Return the certificate from what the samples add to it, P, D and P − D, and ‖w‖²."""
+    primal, dual, gap = values
+    return Certificate(
+        primal=primal,
+        dual=dual,
+        gap=gap,
+        relative_gap=relative(gap, dual, negligible),
+        kkt_violation=part.kkt_violation,
+        n_support_free=part.n_free,
+        n_support_bounded=part.n_bounded,
+        margin=1.0 / math.sqrt(square) if square > 0.0 else math.inf,
+        slack_sum=part.slacks,
+        status=status,
+        convex=convex,
+    )
+
+
 class Known(NamedTuple):
     """Values at the samples that need not be computed again: z = Kw, dual_z = Kβ.
 
@@ -236,18 +262,8 @@ def summed_expansion(
         extra, lacking = _mass_terms(frame.loss, frame.mass, part.size)
         primal, gap = primal + extra, gap + lacking
         dual = primal - gap
-    return Certificate(
-        primal=primal,
-        dual=dual,
-        gap=gap,
-        relative_gap=relative(gap, dual, frame.negligible),
-        kkt_violation=part.kkt_violation,
-        n_support_free=part.n_free,
-        n_support_bounded=part.n_bounded,
-        margin=1.0 / math.sqrt(square) if square > 0.0 else math.inf,
-        slack_sum=part.slacks,
-        status=status,
-        convex=frame.convex,
+    return tallied(
+        part, (primal, dual, gap), square, frame.negligible, status=status, convex=frame.convex
     )
 
 
@@ -357,15 +373,5 @@ def _summed(
     dual = part.conjugates - objective.regularizer(dual_w, dual_b) - slip
     apart = np.subtract(dual_w, w, out=dual_w)
     gap = part.brackets + objective.regularizer(apart, b - dual_b) + slip
-    norm = math.sqrt(float(np.einsum("i,i->", w, w)))
-    return Certificate(
-        primal=objective.regularizer(w, b) + part.losses,
-        dual=dual,
-        gap=gap,
-        relative_gap=relative(gap, dual, objective.negligible),
-        kkt_violation=part.kkt_violation,
-        n_support_free=part.n_free,
-        n_support_bounded=part.n_bounded,
-        margin=1.0 / norm if norm > 0.0 else math.inf,
-        slack_sum=part.slacks,
-    )
+    primal, square = objective.regularizer(w, b) + part.losses, float(np.einsum("i,i->", w, w))
+    return tallied(part, (primal, dual, gap), square, objective.negligible)

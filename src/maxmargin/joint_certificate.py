@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
+from operator import add
 
 import numpy as np
 
-from maxmargin.certificate import Certificate, relative
+from maxmargin.certificate import Certificate, tallied
 from maxmargin.joint import JointExpansion, JointObjective
 from maxmargin.objective import Intercept
 from maxmargin.validation import Array
@@ -24,24 +26,14 @@ def certify_joint(objective: JointObjective, W: Array, b: Array, beta: Array) ->
         objective.classes.tally(problem.rows, W, b, beta, begin, end, dual_W)
         for begin, end in problem.blocks()
     ]
-    dual_b, slip = objective.intercept_of(beta), 0.0
+    part, dual_b, slip = reduce(add, parts), objective.intercept_of(beta), 0.0
     if objective.intercept is Intercept.FREE:
         # What rounding leaves of Σ_i β_ij = 0 weakens the bound.
         slip = float(np.abs(b - b.mean()) @ np.abs(beta.sum(axis=0)))
-    dual = sum(part.conjugates for part in parts) - objective.regularizer(dual_W, dual_b) - slip
-    gap = sum(part.brackets for part in parts) + objective.regularizer(W - dual_W, b - dual_b)
-    norm = math.sqrt(float(np.einsum("ij,ij->", W, W)))
-    return Certificate(
-        primal=objective.regularizer(W, b) + sum(part.losses for part in parts),
-        dual=dual,
-        gap=gap + slip,
-        relative_gap=relative(gap + slip, dual, objective.negligible),
-        kkt_violation=max(part.kkt_violation for part in parts),
-        n_support_free=sum(part.n_free for part in parts),
-        n_support_bounded=sum(part.n_bounded for part in parts),
-        margin=1.0 / norm if norm > 0.0 else math.inf,
-        slack_sum=sum(part.slacks for part in parts),
-    )
+    dual = part.conjugates - objective.regularizer(dual_W, dual_b) - slip
+    gap = part.brackets + objective.regularizer(W - dual_W, b - dual_b) + slip
+    primal, square = objective.regularizer(W, b) + part.losses, float(np.einsum("ij,ij->", W, W))
+    return tallied(part, (primal, dual, gap), square, objective.negligible)
 
 
 def certify_joint_expansion(
@@ -64,15 +56,5 @@ def certify_joint_expansion(
         balanced = float(left.max()) <= 1e-9 * float(np.abs(beta).sum())
         lost += float(np.abs(b - b.mean()) @ left) if balanced else math.inf
     dual, gap = part.conjugates - 0.5 * square - lost, part.brackets + lost
-    return Certificate(
-        primal=0.5 * square + part.losses,
-        dual=dual,
-        gap=gap,
-        relative_gap=relative(gap, dual, objective.negligible),
-        kkt_violation=part.kkt_violation,
-        n_support_free=part.n_free,
-        n_support_bounded=part.n_bounded,
-        margin=1.0 / math.sqrt(square) if square > 0.0 else math.inf,
-        slack_sum=part.slacks,
-        convex=objective.convex,
-    )
+    primal, convex = 0.5 * square + part.losses, objective.convex
+    return tallied(part, (primal, dual, gap), square, objective.negligible, convex=convex)
