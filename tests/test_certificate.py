@@ -20,7 +20,7 @@ from made import (
     solve,
     weights_for,
 )
-from maxmargin import Certificate, Intercept, Problem, Status, certify
+from maxmargin import Certificate, Intercept, Problem, Status, _core, certify
 from maxmargin.certificate import certify_pair, certify_point, relative, total
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from reference import objective as textbook
@@ -352,3 +352,13 @@ def test_the_certificate_owes_nothing_to_the_solver():
     certificate = certify(objective, np.ones(D), 0.3, np.full(N, 1e6))
     assert certificate.dual <= certificate.primal
     assert certificate.gap == pytest.approx(certificate.primal - certificate.dual)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 4096, 10_001])
+@pytest.mark.parametrize("step", [1, 2, -1], ids=["plain", "a column", "backwards"])
+def test_squares_are_those_of_numpy(n, step):
+    rng = np.random.default_rng(n)
+    w, v = rng.normal(size=n), rng.normal(size=2 * n)[::step][:n]
+    squares = _core.Squares(w, v)
+    expected = [w @ w, v @ v, (w - v) @ (w - v)]
+    assert [squares.own, squares.dual, squares.apart] == pytest.approx(expected, rel=1e-13)

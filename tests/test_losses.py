@@ -86,13 +86,6 @@ def test_value_is_the_textbook_formula(loss, y):
     np.testing.assert_allclose(value, expected, rtol=1e-14)
 
 
-@pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))
-def test_value_at_zero_is_the_sum_of_the_values_there(loss):
-    y, cost = np.array([1.0, -1.0, 1.0]), np.array([2.0, 0.5, 0.0])
-    expected = loss.value(y, cost, np.zeros(3)).sum()
-    assert loss.value_at_zero(y, cost) == pytest.approx(expected, rel=1e-14)
-
-
 @pytest.mark.parametrize(("loss", "y"), CASES)
 def test_slack_gives_the_value(loss, y):
     slack = loss.slack(full(y), Z)

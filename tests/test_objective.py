@@ -60,6 +60,13 @@ def test_dual_equals_the_textbook(loss, intercept, storage):
     assert objective.dual(beta) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))
+def test_the_value_at_zero_is_that_of_the_primal_there(loss):
+    objective = make(loss, Intercept.FREE)
+    at_zero = objective.primal(np.zeros(objective.problem.n_features), 0.0)
+    assert objective.at_zero == pytest.approx(at_zero, rel=1e-14)
+
+
 @REGULARIZED_LOSSES
 @ALL_INTERCEPTS
 def test_weights_of_a_dual_point_are_its_combination(loss, intercept):

@@ -286,3 +286,69 @@ def test_the_order_of_columns_is_checked_within_rows(columns, sound):
     else:
         with pytest.raises(ValueError, match="column indices"):
             _core.Rows(*values, 7)
+
+
+# ---- how far labels and costs reach
+
+
+def extent_of(y, cost):
+    return _core.Extent(np.array(y, dtype=float), np.array(cost, dtype=float))
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 16, 4095, 4096, 4097, 10_000])
+def test_the_extent_is_what_numpy_says(n):
+    rng = np.random.default_rng(n)
+    y, cost = rng.normal(size=n), rng.uniform(0.0, 2.0, size=n)
+    extent = _core.Extent(y, cost)
+    assert extent.reach == np.abs(y).max()
+    assert extent.total_cost == pytest.approx(cost.sum(), rel=1e-14)
+    assert extent.sound
+    assert not extent.signs
+    assert extent.alike == (n == 1)
+
+
+@pytest.mark.parametrize("place", [0, 4095, 4096, 8999])
+@pytest.mark.parametrize("value", [-1e-300, np.nan, np.inf, -np.inf])
+def test_no_cost_is_negative_or_not_finite(place, value):
+    cost = np.ones(9000)
+    cost[place] = value
+    assert not _core.Extent(np.ones(9000), cost).sound
+
+
+@pytest.mark.parametrize("place", [0, 4095, 4096, 8999])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_labels_that_are_not_finite_reach_beyond_everything(place, value):
+    y = np.ones(9000)
+    y[place] = value
+    extent = _core.Extent(y, np.ones(9000))
+    assert extent.reach == np.inf
+    assert not extent.signs
+
+
+def test_signs_are_minus_one_and_one():
+    assert extent_of([1, -1, 1], [1, 1, 0]).signs
+    assert not extent_of([1, -1, 0], [1, 1, 0]).signs
+    assert not extent_of([1, -1, 2], [1, 1, 1]).signs
+
+
+def test_who_has_no_cost_is_like_everybody():
+    assert extent_of([3, 1, 1], [0, 1, 2]).alike
+    assert extent_of([3, 1, 2], [0, 0, 0]).alike
+    assert not extent_of([3, 1, 1], [1, 0, 2]).alike
+    assert extent_of([], []).alike
+
+
+def test_the_extent_needs_a_cost_for_each_label():
+    with pytest.raises(ValueError, match="cost has length 2, expected 3"):
+        extent_of([1, 1, 1], [1, 1])
+
+
+def test_the_same_targets_are_the_same_problem():
+    X, y = overlapping(20, 3)
+    cost = np.ones(20)
+    problem = Problem(X, y, cost)
+    assert problem.with_targets(y, cost) is problem
+    other = problem.with_targets(-y, 2.0 * cost)
+    assert other.rows is problem.rows
+    assert other.extent.total_cost == 40.0
+    assert problem.extent.total_cost == 20.0

@@ -1,7 +1,12 @@
 // Arrays in, views out: every choice of storage and type is made here.
 #include "bindings.hpp"
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
 #include "dual_cd.hpp"
+#include "extent.hpp"
+#include "labels.hpp"
 #include "passes.hpp"
 
 using namespace nanobind::literals;
@@ -151,6 +156,17 @@ bool compress_rows(const Rows& self, Size begin, Size end, In<double> centre, do
       self.view);
 }
 
+template <class T>
+void bind_two_labels(nb::module_& m) {
+  m.def(
+      "two_labels",
+      [](nb::ndarray<const T, nb::ndim<1>, nb::device::cpu> y) {
+        nb::gil_scoped_release release;
+        return two_labels(y.data(), y.stride(0), static_cast<Size>(y.shape(0)));
+      },
+      "y"_a.noconvert(), "The lesser and the greater value, if there are just two.");
+}
+
 template <class T, class Index>
 void bind_csr(nb::class_<Rows>& type) {
   type.def("__init__", &csr<T, Index>, "values"_a.noconvert(), "columns"_a.noconvert(),
@@ -202,6 +218,27 @@ NB_MODULE(_core, m) {
           },
           "y"_a.noconvert(), "cost"_a.noconvert(), "target_scale"_a, "epsilon"_a, "one_sided"_a,
           "bounded"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+
+  nb::class_<Extent>(m, "Extent", "How far labels and costs reach.")
+      .def(
+          "__init__",
+          [](Extent* self, In<double> y, In<double> cost) {
+            const Size n = static_cast<Size>(y.shape(0));
+            require_length(cost, n, "cost");
+            nb::gil_scoped_release release;
+            new (self) Extent{extent_of(y.data(), cost.data(), n)};
+          },
+          "y"_a, "cost"_a)
+      .def_ro("reach", &Extent::reach, "The largest |y|; infinite if one is not finite.")
+      .def_ro("total_cost", &Extent::total_cost)
+      .def_ro("sound", &Extent::sound, "Whether every cost is finite, and 0 or larger.")
+      .def_ro("signs", &Extent::signs, "Whether every y is -1 or +1.")
+      .def_ro("alike", &Extent::alike, "Whether samples of positive cost have one y.");
+
+  bind_two_labels<double>(m);
+  bind_two_labels<float>(m);
+  bind_two_labels<std::int64_t>(m);
+  bind_two_labels<std::int32_t>(m);
 
   nb::class_<Bias>(m, "Bias", "The intercept as a feature of constant value, beside an anchor.")
       .def(nb::init<double, double>(), "feature"_a, "anchor"_a)

@@ -30,6 +30,21 @@ void bind_certificate(nb::module_& m) {
       .def_ro("n_free", &Tally::n_free)
       .def_ro("n_bounded", &Tally::n_bounded);
 
+  nb::class_<Squares>(m, "Squares", "The squared lengths of w and v and of what is between them.")
+      .def(
+          "__init__",
+          [](Squares* self, In<double> w,
+             nb::ndarray<const double, nb::ndim<1>, nb::device::cpu> v) {
+            const Size n = static_cast<Size>(w.shape(0));
+            require_length(v, n, "v");
+            nb::gil_scoped_release release;
+            new (self) Squares{squares_of(w.data(), v.data(), v.stride(0), n)};
+          },
+          "w"_a, "v"_a)
+      .def_ro("own", &Squares::own)
+      .def_ro("dual", &Squares::dual)
+      .def_ro("apart", &Squares::apart);
+
   nb::class_<BoundJudged>(m, "Judge", "Labels, costs and loss as the certificate reads them.")
       .def(
           "__init__",

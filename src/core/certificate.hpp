@@ -43,6 +43,31 @@ struct Tally {
   }
 };
 
+struct Squares {
+  double own = 0.0, dual = 0.0, apart = 0.0;  // |w|^2, |v|^2 and |w - v|^2
+};
+
+// v has a stride: it may be a column.
+MAXMARGIN_CLONES inline Squares squares_of(const double* w, const double* v, Size stride, Size n) {
+  constexpr Size kChunk = 4096;  // for the accuracy of the sums
+  Squares total;
+  for (Size from = 0; from < n; from += kChunk) {
+    const Size end = std::min(from + kChunk, n);
+    double own = 0.0, dual = 0.0, apart = 0.0;
+#pragma omp simd reduction(+ : own, dual, apart)
+    for (Size j = from; j < end; ++j) {
+      const double other = v[j * stride], difference = w[j] - other;
+      own += w[j] * w[j];
+      dual += other * other;
+      apart += difference * difference;
+    }
+    total.own += own;
+    total.dual += dual;
+    total.apart += apart;
+  }
+  return total;
+}
+
 // The kinds of loss at compile time: chosen per sample, they would keep the loops from vectorising.
 template <bool one_sided, bool bounded>
 struct Formulas {

@@ -118,9 +118,9 @@ class TileBatch {
   // Eight values of the row, if they are not all 0; whether.
   template <class T>
   MAXMARGIN_INLINE bool pack(int k, const T* x, double scale) {
-    T size = 0;
-    for (int j = 0; j < 8; ++j) size += std::fabs(x[j]);
-    if (size == T(0)) return false;
+    int found = 0;
+    for (int j = 0; j < 8; ++j) found |= x[j] != T(0);
+    if (!found) return false;
     const Size place = kRows * k + filled_;
     for (int j = 0; j < 8; ++j) packed_[8 * place + j] = scale * static_cast<double>(x[j]);
     found_[place] = 1;

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from functools import reduce
 from operator import add
@@ -84,7 +84,7 @@ class Certificate:
 
     def with_status(self, status: Status) -> Certificate:
         """Return the same numbers under another status."""
-        return replace(self, status=status)
+        return Certificate(**(self.__dict__ | {"status": status}))
 
     def sentence(self) -> str:
         """Say in words what is proven."""
@@ -345,7 +345,7 @@ def certify_pair(objective: Objective, w: Array, b: float, beta: Array) -> Certi
 def certify_products(
     objective: Objective, w: Array, b: float, beta: Array, z: Array, dual_w: Array
 ) -> Certificate:
-    """Judge (w, b) by a feasible β where Xw is known, and Σ β_i x_i, which is used up."""
+    """Judge (w, b) by a feasible β where Xw is known, and Σ β_i x_i."""
     part = objective.judge.tally_values(z + b, beta)
     return _summed(objective, w, b, beta, dual_w, part)
 
@@ -367,11 +367,10 @@ def certify_point(objective: Objective, w: Array, b: float) -> tuple[Certificate
 def _summed(
     objective: Objective, w: Array, b: float, beta: Array, dual_w: Array, part: _core.Tally
 ) -> Certificate:
-    """Return the certificate from what the rows add to it; w_β = Σ β_i x_i is used up."""
+    """Return the certificate from what the rows add to it; w_β = Σ β_i x_i."""
     dual_b, free = objective.intercept_of(beta), objective.intercept is Intercept.FREE
-    slip = _slip(free, b, part.sum, part.size)
-    dual = part.conjugates - objective.regularizer(dual_w, dual_b) - slip
-    apart = np.subtract(dual_w, w, out=dual_w)
-    gap = part.brackets + objective.regularizer(apart, b - dual_b) + slip
-    primal, square = objective.regularizer(w, b) + part.losses, float(np.einsum("i,i->", w, w))
-    return tallied(part, (primal, dual, gap), square, objective.negligible)
+    slip, squares = _slip(free, b, part.sum, part.size), _core.Squares(w, dual_w)
+    primal = objective.regularized(squares.own, b) + part.losses
+    dual = part.conjugates - objective.regularized(squares.dual, dual_b) - slip
+    gap = part.brackets + objective.regularized(squares.apart, b - dual_b) + slip
+    return tallied(part, (primal, dual, gap), squares.own, objective.negligible)

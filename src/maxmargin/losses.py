@@ -65,13 +65,6 @@ class Loss:
         slack = self.slack(y, z)
         return cost * (slack if self.bounded else slack**2)
 
-    def value_at_zero(self, y: Array, cost: Array) -> float:
-        """Σ C_i ℓ(0): in classification the slack is the margin asked for."""
-        if self.one_sided:
-            slack = self.target_scale
-            return float(cost.sum()) * (slack if self.bounded else slack**2)
-        return float(self.value(y, cost, np.zeros_like(y)).sum())
-
     def box(self, y: Array, cost: Array) -> Box:
         """Where β may lie. A sample of cost 0 has no say: its β is 0."""
         reach = np.where(cost > 0.0, cost if self.bounded else np.inf, 0.0)

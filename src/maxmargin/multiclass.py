@@ -13,19 +13,23 @@ from joblib.parallel import ThreadingBackend
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
+import maxmargin._core as _core
 from maxmargin.validation import Array
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
+#: Types of labels of which the core tells two without sorting.
+_COMMON = tuple(map(np.dtype, (np.float64, np.int64, np.float32, np.int32)))
 
-def n_threads(n_jobs: int | None) -> int:
-    """Return the threads that n_jobs stands for, as joblib counts it.
+
+def n_threads(n_jobs: int | None, n_tasks: int | None = None) -> int:
+    """Return the threads that n_jobs stands for, as joblib counts it; one for one task.
 
     A number means as many even in a daemon process, which may not start others: threads it may.
     """
     if n_jobs is None:
-        return int(effective_n_jobs(None))
+        return 1 if n_tasks == 1 else int(effective_n_jobs(None))
     return int(ThreadingBackend().effective_n_jobs(n_jobs))
 
 
@@ -44,33 +48,28 @@ def class_labels(y: NDArray[Any]) -> NDArray[Any]:
 
     Whole numbers that occur several times are labels, without scikit-learn's long look.
     """
-    if y.dtype == object:
+    kind = y.dtype.kind
+    if kind == "O":
         check_classification_targets(y)  # what cannot be sorted
-    classes = _distinct(y)
-    whole = y.dtype.kind in "biu" or (y.dtype.kind == "f" and bool((classes % 1.0 == 0.0).all()))
+    pair = _core.two_labels(y) if y.dtype in _COMMON and y.flags.aligned else None
+    classes = np.unique(y) if pair is None else np.array(pair, dtype=y.dtype)
+    whole = kind in "biu" or (kind == "f" and all(map(float.is_integer, classes.tolist())))
     if not whole or 2 * len(classes) > len(y):
         check_classification_targets(classes if len(classes) <= 20 else y)
     return classes
 
 
-def _distinct(y: NDArray[Any]) -> NDArray[Any]:
-    """Return the distinct values in order: of two numbers without sorting, or a copy."""
-    if y.dtype.kind in "biuf":
-        ends = np.array([y.min(), y.max()])
-        if ends[0] < ends[1] and ((y == ends[0]) | (y == ends[1])).all():
-            return ends
-    return np.unique(y)
-
-
 def binary_targets(y: NDArray[Any], classes: NDArray[Any]) -> list[Array]:
     """Return ±1 for each problem: one for two labels, else one for each label."""
     positives = classes[1:] if len(classes) == 2 else classes
-    return [2.0 * (y == positive) - 1.0 for positive in positives]
+    return [np.where(y == positive, 1.0, -1.0) for positive in positives]
 
 
-def check_several_classes(y: NDArray[Any], cost: Array) -> None:
+def check_several_classes(classes: NDArray[Any], y: NDArray[Any], cost: Array) -> None:
     """Refuse labels that leave nothing to tell apart."""
-    weighted = y if cost.all() else y[cost > 0.0]
+    if len(classes) > 1 and cost.all():
+        return
+    weighted = y[cost > 0.0]
     if len(weighted) == 0:
         raise ValueError(
             "sample_weight times class_weight is zero for every sample, so there is nothing to fit."

@@ -77,13 +77,11 @@ class Objective:
     hard: bool = False
 
     def __post_init__(self) -> None:
-        y = self.problem.y
         if self.mass is not None:
             _check_mass(self)
-        if self.loss.one_sided and not ((y == 1.0) | (y == -1.0)).all():
-            raise ValueError(
-                f"loss={self.loss.name!r} needs labels -1 and +1, got {np.unique(y)[:5].tolist()}."
-            )
+        if self.loss.one_sided and not self.problem.extent.signs:
+            labels = np.unique(self.problem.y)[:5].tolist()
+            raise ValueError(f"loss={self.loss.name!r} needs labels -1 and +1, got {labels}.")
 
     def at(self, number: float) -> Objective:
         """Return the objective with that ρ or ε in its loss."""
@@ -136,19 +134,22 @@ class Objective:
         row, whichever is less; so a large C does not make it large. Where the margin is a variable,
         P is −½‖w‖² at the optimum, and the longest row weighted by its box gives the scale.
         """
-        y, cost = self.problem.y, self.problem.cost
+        problem = self.problem
         if self.mass is not None and self.loss.one_sided:
-            return NEGLIGIBLE * 0.5 * self.mass * float((cost * self.diagonal).max())
-        longest = float(self.diagonal.max())
-        reach = 1.0 if self.loss.one_sided else float(np.abs(y).max())
+            return NEGLIGIBLE * 0.5 * self.mass * float((problem.cost * self.diagonal).max())
+        longest = problem.longest if self.kernel is None else float(self.diagonal.max())
+        reach = 1.0 if self.loss.one_sided else problem.extent.reach
         needed = 0.5 * reach**2 / longest if longest > 0.0 else np.inf
         return NEGLIGIBLE * min(self.at_zero, needed)
 
     @property
     def at_zero(self) -> float:
-        """P(0, 0)."""
-        y, cost = self.problem.y, self.problem.cost
-        return self.loss.value_at_zero(y, cost)
+        """P(0, 0): in classification every slack is the margin asked for."""
+        problem, loss = self.problem, self.loss
+        if loss.one_sided:
+            slack = loss.target_scale
+            return float(problem.extent.total_cost) * (slack if loss.bounded else slack**2)
+        return float(loss.value(problem.y, problem.cost, np.zeros(problem.n_samples)).sum())
 
     @cached_property
     def hopeless(self) -> float:
@@ -199,9 +200,12 @@ class Objective:
 
     def regularizer(self, w: Array, b: float) -> float:
         """½‖w‖², and the intercept's share if it is penalised."""
+        return self.regularized(float(np.einsum("i,i->", w, w)), b)  # BLAS would wake its threads
+
+    def regularized(self, square: float, b: float) -> float:
+        """Return the same from ‖w‖²."""
         if not self.loss.regularized:
             return 0.0
-        square = float(np.einsum("i,i->", w, w))  # not BLAS: waking its threads takes longer
         if self.intercept is Intercept.PENALIZED:
             square += (b / self.intercept_scaling) ** 2
         return 0.5 * square

@@ -22,31 +22,40 @@ class Problem:
     """What is to be learnt from: rows X, labels or targets y, costs C_i.
 
     X is a C-ordered float32 or float64 array or a CSR matrix in canonical form, used in place;
-    y and cost are float64. `rows` is the core's view of X, made here if it is not at hand.
+    y and cost are float64. `rows` is the core's view of X, made here if it is not at hand, `extent`
+    how far y and cost reach, `n_samples` and `n_features` are the numbers of rows and columns.
     """
 
     X: Matrix
     y: Array
     cost: Array
     rows: _core.Rows = field(default=None, repr=False)
+    extent: _core.Extent = field(init=False, repr=False)
+    n_samples: int = field(init=False, repr=False)
+    n_features: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.rows is None:
             object.__setattr__(self, "rows", _view(self.X))
+        object.__setattr__(self, "n_samples", self.rows.n_samples)
+        object.__setattr__(self, "n_features", self.rows.n_features)
         self._check_targets()
 
     def _check_targets(self) -> None:
-        n = self.X.shape[0]
+        n = self.n_samples
         for name, values in (("y", self.y), ("cost", self.cost)):
             if getattr(values, "dtype", None) != np.float64:
                 raise TypeError(f"{name} must be a float64 array.")
             if values.shape != (n,):
                 raise ValueError(f"{name} must have shape ({n},), got {values.shape}.")
-        if n > 0 and not (self.cost.min() >= 0.0 and self.cost.max() < np.inf):
+        object.__setattr__(self, "extent", _core.Extent(self.y, self.cost))
+        if not self.extent.sound:
             raise ValueError("cost must be finite and 0 or larger for every sample.")
 
     def with_targets(self, y: Array, cost: Array) -> Problem:
         """Return the problem of the same rows, not checked again, with other labels and costs."""
+        if y is self.y and cost is self.cost:
+            return self
         other = copy(self)
         object.__setattr__(other, "y", y)
         object.__setattr__(other, "cost", cost)
@@ -87,18 +96,8 @@ class Problem:
     @property
     def fits_float32(self) -> bool:
         """Whether products with the rows are far from the ends of the range of float32."""
-        longest, total = float(self.squared_norms.max(initial=0.0)), float(self.cost.sum())
+        longest, total = self.longest, float(self.extent.total_cost)
         return min(longest, total) > 1e-20 and max(longest, total) < 1e20
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return int(self.rows.n_samples)
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return int(self.rows.n_features)
 
     @cached_property
     def n_stored(self) -> int:
@@ -156,6 +155,11 @@ class Problem:
         for begin, end in self.blocks():
             self.rows.squared_norms(begin, end, norms)
         return norms
+
+    @cached_property
+    def longest(self) -> float:
+        """The largest ‖x_i‖²; not finite if a value of X is not."""
+        return float(self.squared_norms.max(initial=0.0))
 
 
 def _view(X: Matrix) -> _core.Rows:

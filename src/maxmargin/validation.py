@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -93,8 +94,8 @@ def check_positive(name: str, value: object, *, advice: str) -> float:
     """Return the number, or say which parameter is wrong, what it was and what would do."""
     if (
         isinstance(value, bool)
-        or not isinstance(value, numbers.Real)
-        or not 0.0 < float(value) < np.inf
+        or not isinstance(value, (float, numbers.Real))  # numbers alone takes long to ask
+        or not 0.0 < float(value) < math.inf
     ):
         raise ValueError(f"{name} must be a positive finite number, got {value!r}. {advice}")
     return float(value)
@@ -114,12 +115,11 @@ def check_tube(epsilon: object) -> float:
     return float(epsilon)
 
 
-def check_magnitudes(squared_norms: Array, y: Array, cost: Array) -> None:
+def check_magnitudes(longest: float, extent: _core.Extent) -> None:
     """Refuse numbers whose products would leave the range of double precision."""
     limit = 1e200
-    with np.errstate(over="ignore"):
-        total = float(cost.sum())
-    longest, farthest, most = float(squared_norms.max()), float(abs(y).max()), max(total, 1.0)
+    farthest, total = extent.reach, extent.total_cost
+    most = max(total, 1.0)
     if not (longest * most * most < limit and farthest * farthest * most < limit):
         raise ValueError(
             f"X has rows of squared length {longest:.1e}, y reaches {farthest:.1e} and the costs"
@@ -148,7 +148,7 @@ def sample_costs(X: Matrix, C: object, lam: object, sample_weight: object | None
     """C_i = C × sample weight; with lam, n counts the weights, so that repeating is weighting."""
     n_samples = X.shape[0]
     if sample_weight is None:
-        return _weighed(total_cost(C, lam, n_samples), np.ones(n_samples))
+        return np.full(n_samples, _representable(total_cost(C, lam, n_samples)))
     weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if (weight < 0.0).any():
         worst = int(np.argmin(weight))
@@ -168,12 +168,18 @@ def sample_costs(X: Matrix, C: object, lam: object, sample_weight: object | None
 def _weighed(C: float, weight: Array) -> Array:
     """C × weight; what double precision cannot divide by counts as 0."""
     cost = C * weight
-    if not cost.max() >= _TINY:
-        raise ValueError(
-            f"C_i is at most {cost.max():g}, too small for double precision. Raise C or the"
-            " weights, or lower lam."
-        )
+    _representable(float(cost.max()))
     cost[cost < _TINY] = 0.0
+    return cost
+
+
+def _representable(cost: float) -> float:
+    """Return the largest C_i, or say that it is too small."""
+    if not cost >= _TINY:
+        raise ValueError(
+            f"C_i is at most {cost:g}, too small for double precision. Raise C or the weights, or"
+            " lower lam."
+        )
     return cost
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import time
 import warnings
@@ -121,8 +122,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         if isinstance(given, numbers.Integral) and 0 <= int(given) < 2**32:
             random = _core.Random(int(given))  # NumPy's generator takes long to seed
             return [int(random.below(2**31)) for _ in range(count)]
-        seeds: list[int] = check_random_state(given).randint(2**31, size=count).tolist()
-        return seeds
+        return [int(2**31 * number) for number in check_random_state(given).random_sample(count)]
 
     @property
     def certificate_(self) -> Certificate:
@@ -245,10 +245,13 @@ class LinearModel(CertifiedModel):
         of one class against the rest, by the number of each row's class.
         """
         begin, stopping = time.perf_counter(), self._stopping()
-        none = np.zeros(X.shape[0])
-        compress = members is None and self._reads_often(loss)
+        if members is None:
+            problem = self._problem(X, targets[0], costs[0], compress=self._reads_often(loss))
+        else:
+            none = np.zeros(X.shape[0])
+            problem = self._problem(X, none, none)
         tasks = Tasks(
-            self._problem(X, none, none, compress=compress),
+            problem,
             targets,
             costs,
             members,
@@ -261,7 +264,7 @@ class LinearModel(CertifiedModel):
         with interruptible() as interrupt:
             progress = Progress(self, X, y, len(targets), interrupt)
             progress.begin()
-            jobs = n_threads(getattr(self, "n_jobs", None))
+            jobs = n_threads(getattr(self, "n_jobs", None), len(targets))
             fit = Fit(tasks, numbers, stopping, interrupt, progress, begin, jobs)
             self._store(fit.run())
         self._members = members
@@ -270,7 +273,7 @@ class LinearModel(CertifiedModel):
 
     def _sweeps_afresh(self, tasks: Tasks) -> bool:
         """Whether coordinate descent starts from 0."""
-        solver = self._solver(tasks.first)  # refused before anybody is told of a fit
+        solver = tasks.solver_of_all  # refused before anybody is told of a fit
         return isinstance(solver, DualCD) and tasks.starts[0].beta is None
 
     def _fit_joint(self, X: Matrix, y: NDArray[Any], cost: Array) -> None:
@@ -280,7 +283,7 @@ class LinearModel(CertifiedModel):
         solver, stopping = joint_solver(self.solver), self._stopping()
         numbers, n_classes = class_numbers(self.classes_, y), len(self.classes_)
         problem = self._problem(X, numbers, cost, compress=True)
-        check_magnitudes(problem.squared_norms, numbers, cost)
+        check_magnitudes(problem.longest, problem.extent)
         objective = JointObjective(problem, n_classes, self._intercept(), self._scaling())
         by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
         (start,) = self._starts([by_class], self._seeds(1))
@@ -307,13 +310,13 @@ class LinearModel(CertifiedModel):
         problem = Problem(X, y, cost, rows)
         if compress:
             problem = problem.compressed()
-        if not np.isfinite(problem.squared_norms).all():
+        if not math.isfinite(problem.longest):
             assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
         return problem
 
     def _store(self, solutions: list[Solution]) -> None:
         self.solutions_ = tuple(solutions)
-        self.coef_ = np.stack([solution.w for solution in solutions])
+        self.coef_ = np.array([solution.w for solution in solutions])
         self.intercept_ = np.array([solution.b for solution in solutions])
         self.n_iter_ = max(solution.n_iter for solution in solutions)
 

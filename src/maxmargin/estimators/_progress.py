@@ -40,10 +40,12 @@ class Progress:
         self._several = n_classes > 1
         width = X.shape[1] if linear else 0
         self._coef, self._intercept = np.zeros((n_classes, width)), np.zeros(n_classes)
-        self._context = estimator._init_callback_context(
-            max_subtasks=n_classes if self._several else None,
-            sequential_subtasks=not self._several,
-        )
+        self._context: Any = None  # nobody listens
+        if self._watched or hasattr(estimator, "_parent_callback_ctx"):
+            self._context = estimator._init_callback_context(
+                max_subtasks=n_classes if self._several else None,
+                sequential_subtasks=not self._several,
+            )
 
     @property
     def heard(self) -> bool:
@@ -52,13 +54,15 @@ class Progress:
 
     def begin(self) -> None:
         """Announce the fit."""
-        self._context.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+        if self._context:
+            self._context.call_on_fit_task_begin(estimator=self._estimator, **self._data)
 
     def end(self) -> None:
         """Announce that the estimator is fitted."""
-        self._context.call_on_fit_task_end(
-            estimator=self._estimator, **self._data, reconstruction_attributes={}
-        )
+        if self._context:
+            self._context.call_on_fit_task_end(
+                estimator=self._estimator, **self._data, reconstruction_attributes={}
+            )
 
     @contextmanager
     def reporting(self, task: int) -> Iterator[Report | None]:

@@ -53,6 +53,15 @@ class Tasks:
         """The objective of the first problem of all rows, by which the solver is chosen."""
         return self.pose(self.problem, self.targets[0], self.costs[0])
 
+    @cached_property
+    def solver_of_all(self) -> Solver:
+        """The solver of problems of all rows, which differ in what is not asked for the choice."""
+        return self.solver(self.first)
+
+    def solver_for(self, objective: Objective) -> Solver:
+        """Return the solver of a problem."""
+        return self.solver_of_all if self.members is None else self.solver(objective)
+
     def unseen(self, task: int) -> Objective:
         """Return the same without a copy of rows: with zeros, for a w of 0 that sees no row."""
         if self.members is None:
@@ -120,11 +129,11 @@ class Fit:
             return None
         objective = self.tasks.posed(task)
         _check(objective)
-        if _alike(objective.problem):  # the optimum is w = 0
+        if objective.problem.extent.alike:  # the optimum is w = 0
             start = Start(start.seed, np.zeros(objective.problem.n_samples))
         with self.progress.reporting(task) as report:
             monitor = self._monitor(objective, report)
-            return self.tasks.solver(objective).solve(objective, monitor, start)
+            return self.tasks.solver_for(objective).solve(objective, monitor, start)
 
     def _points(self, left: list[int]) -> list[Point] | repeat[None]:
         """Return where these problems are, if they were begun together."""
@@ -135,7 +144,7 @@ class Fit:
 
     def _as_it_is(self, task: int, point: Point | None) -> Solution:
         objective = self.tasks.posed(task) if point else self.tasks.unseen(task)
-        name, notes = self.tasks.solver(objective).name, {"steps": 0.0, "bound": math.inf}
+        name, notes = self.tasks.solver_for(objective).name, {"steps": 0.0, "bound": math.inf}
         with self.progress.reporting(task) as report:
             monitor = self._monitor(objective, report)
             status = monitor.judge_products(point or _nothing(objective.problem))
@@ -149,12 +158,4 @@ def _nothing(problem: Problem) -> Point:
 
 
 def _check(objective: Objective) -> None:
-    problem = objective.problem
-    check_magnitudes(problem.squared_norms, problem.y, problem.cost)
-
-
-def _alike(problem: Problem) -> bool:
-    """Whether no two samples of positive weight are to be told apart."""
-    target, cost = problem.y, problem.cost
-    live = target if cost.all() else target[cost > 0.0]
-    return len(live) == 0 or bool((live == live[0]).all())
+    check_magnitudes(objective.problem.longest, objective.problem.extent)

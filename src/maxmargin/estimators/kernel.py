@@ -194,7 +194,7 @@ class SVC(ClassifierMixin, KernelModel):
         self.classes_ = classes
         cost = class_costs(weighted, self.class_weight, self.classes_, y)
         self.class_weight_ = class_factors(weighted, self.class_weight, self.classes_, y)
-        check_several_classes(y, cost)
+        check_several_classes(classes, y, cost)
         X, kernel = self._posed(X, weighted)
         members = class_members(y, classes)
         if kind == "crammer_singer":

@@ -179,7 +179,7 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
         loss = CLASSIFICATION[check_choice("loss", self.loss, CLASSIFICATION)]
         cost = sample_costs(X, self.C, self.lam, sample_weight)
         cost = class_costs(cost, self.class_weight, classes, y)
-        check_several_classes(y, cost)
+        check_several_classes(classes, y, cost)
         self.classes_ = classes
         if kind == "crammer_singer":
             self._fit_joint(X, y, cost)

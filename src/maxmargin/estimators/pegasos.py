@@ -171,7 +171,7 @@ random_state, verbose
         classes = class_labels(y)
         cost = sample_costs(X, None, self.lam, sample_weight)
         cost = class_costs(cost, self.class_weight, classes, y)
-        check_several_classes(y, cost)
+        check_several_classes(classes, y, cost)
         joint, self.classes_ = self._joint, classes
         self._streams: list[PegasosStream] = []
         self._forget(*(("dual_coef_", "support_vectors_") if self._linear else ("coef_",)))

@@ -23,6 +23,8 @@ LEAST_VALUES = 1 / 700
 #: Below this mean of C_i ‖x_i‖² coordinate descent needs few epochs.
 EASY = 2.0
 
+_NEWTON = Newton()
+
 
 def choose(objective: Objective) -> Solver:
     """Newton for few features, dual coordinate descent for many.
@@ -36,7 +38,7 @@ def choose(objective: Objective) -> Solver:
     problem = objective.problem
     n, d = problem.n_samples, problem.n_features
     if d <= FEW_FEATURES:
-        return Newton()
+        return _NEWTON
     easy = float(np.einsum("i,i->", problem.cost, problem.squared_norms)) < EASY * n
     wide = d > min(MAX_NEWTON_FEATURES, 0.2 * n) or problem.n_stored < LEAST_VALUES * d**3
-    return DualCD() if easy or wide else Newton()
+    return DualCD() if easy or wide else _NEWTON

@@ -77,10 +77,7 @@ class Start:
 
 
 class Point(NamedTuple):
-    """A primal point, a dual point, the epochs they took, and z = Xw and w_β = Σ β_i x_i.
-
-    To judge it uses w_β up.
-    """
+    """A primal point, a dual point, the epochs they took, and z = Xw and w_β = Σ β_i x_i."""
 
     w: Array
     b: float
@@ -354,7 +351,7 @@ class Monitor:
 
     def finish(self, solver: str, status: Status, **notes: float) -> Solution:
         """Return the best point seen, certified as a pair."""
-        certificate = self._best or self._certify_best()
+        certificate, problem = self._best or self._certify_best(), self.objective.problem
         if status is Status.OPTIMAL and not certificate.convex:
             status = Status.STATIONARY
         return Solution(
@@ -365,7 +362,7 @@ class Monitor:
             certificate=certificate.with_status(status),
             solver=solver,
             n_iter=self._n_iter,
-            mean_cost=float(self.objective.problem.cost.mean()),
+            mean_cost=problem.extent.total_cost / problem.n_samples,
             history=self.history,
             notes=self._notes | notes,
         )

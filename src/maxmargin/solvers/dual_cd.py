@@ -89,5 +89,5 @@ def _narrow(objective: Objective, monitor: Monitor) -> bool:
     is their rounding. If that look is no proof, the weights are summed anew, in float64.
     """
     problem, loss = objective.problem, objective.loss
-    reach = 1.0 if loss.one_sided else float(np.abs(problem.y).max())
+    reach = 1.0 if loss.one_sided else problem.extent.reach
     return problem.wide and problem.fits_float32 and 1e-20 < reach < 1e20 and monitor.tol >= _COARSE
