@@ -340,12 +340,16 @@ def all_peers() -> list[Peer]:
 
 @dataclass
 class LinearTrial:
-    """A peer on a task with one loss: what the runner's child does."""
+    """A peer on a task with one loss: what the runner's child does.
+
+    If `whole`, the conversion to the peer's own format is part of every fit, and timed.
+    """
 
     peer: Peer
     task_name: str
     loss: str
     folder: Path
+    whole: bool = False
     job: Job | None = None
     conversion: float = 0.0
     settle = 0.0
@@ -367,6 +371,8 @@ class LinearTrial:
         self.conversion = median(seconds) if self.peer.converts else 0.0
 
     def fit(self, effort: Effort) -> Any:
+        if self.whole:
+            self.job.data = self.peer.prepare(self.job)
         return self.peer.train(self.job, effort)
 
     def judge(self, model: Any) -> dict[str, float]:
