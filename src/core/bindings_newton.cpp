@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "bindings.hpp"
+#include "draw.hpp"
 #include "newton.hpp"
 #include "passes.hpp"
 #include "polled.hpp"
@@ -183,6 +184,22 @@ void bind_newton(nb::module_& m) {
       .def_prop_ro("imbalance", [](const Level& self) {
         return self.visit([](auto& level) { return level.imbalance; });
       });
+
+  nb::class_<Draw>(m, "Draw", "A sample of the rows, each with a chance of its own.")
+      .def(
+          "__init__",
+          [](Draw* self, In<double> cost, In<double> squared_norms, double share, double pull,
+             Random& random) {
+            const Size n = static_cast<Size>(cost.shape(0));
+            require_length(squared_norms, n, "squared_norms");
+            nb::gil_scoped_release release;
+            new (self) Draw{draw_rows(cost.data(), squared_norms.data(), n, share, pull, random)};
+          },
+          "cost"_a, "squared_norms"_a, "share"_a, "pull"_a, "random"_a,
+          "Row k has the chance share + pull * cost_k * squared_norms_k.")
+      .def_prop_ro("places", [](const Draw& self) { return copied(self.places); })
+      .def_prop_ro("numbers", [](const Draw& self) { return copied(self.numbers); })
+      .def_prop_ro("chances", [](const Draw& self) { return copied(self.chances); });
 
   m.def(
       "line_search",

@@ -40,6 +40,9 @@ class Random {
     return static_cast<Size>(next() % limit);
   }
 
+  // Uniform in [0, 1).
+  double uniform() { return 0x1p-53 * static_cast<double>(next() >> 11); }
+
   template <class T>
   void shuffle(T* items, Size count) {
     for (Size k = count - 1; k > 0; --k) std::swap(items[k], items[below(k + 1)]);

@@ -62,7 +62,14 @@ def class_labels(y: NDArray[Any]) -> NDArray[Any]:
 def binary_targets(y: NDArray[Any], classes: NDArray[Any]) -> list[Array]:
     """Return ±1 for each problem: one for two labels, else one for each label."""
     positives = classes[1:] if len(classes) == 2 else classes
-    return [np.where(y == positive, 1.0, -1.0) for positive in positives]
+    return [_signs(y == positive) for positive in positives]
+
+
+def _signs(is_positive: NDArray[np.bool_]) -> Array:
+    """Return ±1; np.where takes several times as long."""
+    signs: Array = np.multiply(is_positive, 2.0)
+    signs -= 1.0
+    return signs
 
 
 def check_several_classes(classes: NDArray[Any], y: NDArray[Any], cost: Array) -> None:

@@ -32,6 +32,10 @@ class Random:
         """Uniform in 0, ..., bound − 1, for bound < 2³²."""
         return ((self.next() >> 32) * bound) >> 32
 
+    def uniform(self):
+        """Uniform in [0, 1)."""
+        return (self.next() >> 11) * 2.0**-53
+
     def shuffle(self, items, count):
         """Put the first `count` items in random order (Fisher and Yates)."""
         for k in range(count - 1, 0, -1):

@@ -37,9 +37,6 @@ _IN_VAIN = 8
 #: That a sample should hold at most, since it is a copy, if a smaller one can lend its curvature.
 _SAMPLE_VALUES = 2**23
 
-#: Rows to draw from at a time, while they are in the cache.
-_ROWS_PER_DRAW = 2**13
-
 #: On one sample of the rows; where more would be needed, the next sample is the better place.
 _STEPS_PER_SAMPLE = 50
 
@@ -184,20 +181,13 @@ def _samples(
         return []
     problem = objective.problem
     n = problem.n_samples
-    mean_pull = float(problem.cost @ problem.squared_norms) / n or 1.0
-    random = np.random.default_rng(seed)
-    candidates = []  # the rows of the largest sample
-    for begin in range(0, n, _ROWS_PER_DRAW):
-        some = slice(begin, begin + _ROWS_PER_DRAW)
-        chances = problem.cost[some] * problem.squared_norms[some]
-        chances /= mean_pull
-        chances += 1.0
-        chances *= 0.5 * sizes[-1] / n
-        numbers = random.random(len(chances), dtype=np.float32)
-        drawn = np.flatnonzero(numbers < chances)
-        candidates.append((begin + drawn, numbers[drawn], chances[drawn]))
-    rows, number, chance = (np.concatenate(parts) for parts in zip(*candidates, strict=True))
-    places, cost = rows.astype(np.int32), problem.cost[rows]
+    mean_pull = float(np.einsum("i,i->", problem.cost, problem.squared_norms)) / n or 1.0
+    share = 0.5 * sizes[-1] / n
+    draw = _core.Draw(  # the rows of the largest sample
+        problem.cost, problem.squared_norms, share, share / mean_pull, _core.Random(seed)
+    )
+    places, number, chance = draw.places, draw.numbers, draw.chances
+    cost = problem.cost[places]
     most = 2.0 * sizes[-1] / n * problem.n_stored
     samples = []
     for size in sizes:
