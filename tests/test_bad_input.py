@@ -395,6 +395,14 @@ def test_strided_targets_are_accepted(make):
     assert LinearSVR().fit(XR, make(YR)).certificate_.status is Status.OPTIMAL
 
 
+def test_targets_and_weights_that_are_not_aligned_are_copied():
+    shifted = np.frombuffer(b"." + YR.tobytes(), offset=1)
+    weights = np.frombuffer(b"." + np.ones(30).tobytes(), offset=1)
+    model = LinearSVR(random_state=0).fit(XR, shifted, weights)
+    assert model.certificate_ == LinearSVR(random_state=0).fit(XR, YR).certificate_
+    assert model.solution_.beta.flags.aligned
+
+
 # ---- degenerate problems
 
 

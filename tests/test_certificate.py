@@ -362,3 +362,13 @@ def test_squares_are_those_of_numpy(n, step):
     squares = _core.Squares(w, v)
     expected = [w @ w, v @ v, (w - v) @ (w - v)]
     assert [squares.own, squares.dual, squares.apart] == pytest.approx(expected, rel=1e-13)
+
+
+def test_a_point_may_come_in_any_layout():
+    objective = objective_of(HINGE)
+    w, beta = np.zeros(objective.problem.n_features), 0.1 * objective.problem.y
+    plain = certify(objective, w, 0.5, beta)
+    assert certify(objective, w.astype(">f8"), 0.5, np.repeat(beta, 2)[::2]) == plain
+    assert certify(objective, w + 1.0, 0.5, beta.astype(">f8")) == certify(
+        objective, (w + 1.0).astype(">f8"), 0.5, beta
+    )

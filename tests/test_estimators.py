@@ -396,6 +396,15 @@ def test_a_warm_start_goes_on_where_it_was_stopped():
     assert gaps[-1] > gaps[0]
 
 
+@pytest.mark.parametrize("solver", ["newton", "dual_cd"])
+@pytest.mark.parametrize("C", [0.1, 0.3, 1.7])
+def test_a_warm_start_keeps_at_the_bound_who_is_there(solver, C):
+    model = LinearSVC(C, solver=solver, warm_start=True, random_state=0)
+    data = overlapping(1000, 5)
+    first, again = (model.fit(*data).certificate_.n_support_bounded for _ in range(2))
+    assert again > 0.95 * first > 100
+
+
 def test_a_warm_start_on_other_data_starts_anew():
     model = LinearSVC(warm_start=True).fit(X, Y)
     assert model.fit(X[:50], Y[:50]).certificate_.status is Status.OPTIMAL
@@ -524,6 +533,19 @@ def test_a_callback_can_stop_the_fit():
         model.fit(X, Y)
     assert model.certificate_.status is Status.INTERRUPTED
     assert np.isfinite(model.coef_).all()
+
+
+class Guest(Watcher):
+    """Notes which estimators' tasks lie below those that end."""
+
+    def on_fit_task_end(self, estimator, context):  # noqa: ARG002
+        self.events += [below.estimator_name for below in context]
+
+
+def test_a_callback_of_a_pipeline_finds_the_task_of_its_last_step():
+    guest, model = Guest(), make_pipeline(StandardScaler(), LinearSVC())
+    model.set_callbacks(guest).fit(X, Y)
+    assert "LinearSVC" in guest.events
 
 
 @BOTH

@@ -1,9 +1,6 @@
 // Arrays in, views out: every choice of storage and type is made here.
 #include "bindings.hpp"
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-
 #include "dual_cd.hpp"
 #include "extent.hpp"
 #include "labels.hpp"
@@ -157,14 +154,15 @@ bool compress_rows(const Rows& self, Size begin, Size end, In<double> centre, do
 }
 
 template <class T>
-void bind_two_labels(nb::module_& m) {
+void bind_second_label(nb::module_& m) {
   m.def(
-      "two_labels",
-      [](nb::ndarray<const T, nb::ndim<1>, nb::device::cpu> y) {
+      "second_label",
+      [](In<T> y) {
         nb::gil_scoped_release release;
-        return two_labels(y.data(), y.stride(0), static_cast<Size>(y.shape(0)));
+        return second_label(y.data(), static_cast<Size>(y.shape(0)));
       },
-      "y"_a.noconvert(), "The lesser and the greater value, if there are just two.");
+      "y"_a.noconvert(),
+      "The first row of another label than y[0], if there are just two; else 0.");
 }
 
 template <class T, class Index>
@@ -235,10 +233,12 @@ NB_MODULE(_core, m) {
       .def_ro("signs", &Extent::signs, "Whether every y is -1 or +1.")
       .def_ro("alike", &Extent::alike, "Whether samples of positive cost have one y.");
 
-  bind_two_labels<double>(m);
-  bind_two_labels<float>(m);
-  bind_two_labels<std::int64_t>(m);
-  bind_two_labels<std::int32_t>(m);
+  bind_second_label<double>(m);
+  bind_second_label<float>(m);
+  bind_second_label<std::uint64_t>(m);
+  bind_second_label<std::uint32_t>(m);
+  bind_second_label<std::uint16_t>(m);
+  bind_second_label<std::uint8_t>(m);
 
   nb::class_<Bias>(m, "Bias", "The intercept as a feature of constant value, beside an anchor.")
       .def(nb::init<double, double>(), "feature"_a, "anchor"_a)

@@ -189,13 +189,15 @@ void bind_newton(nb::module_& m) {
       .def(
           "__init__",
           [](Draw* self, In<double> cost, In<double> squared_norms, double share, double pull,
-             Random& random) {
+             Size expected, Random& random) {
             const Size n = static_cast<Size>(cost.shape(0));
             require_length(squared_norms, n, "squared_norms");
+            require(0 <= expected && expected <= n, "expected out of bounds");
             nb::gil_scoped_release release;
-            new (self) Draw{draw_rows(cost.data(), squared_norms.data(), n, share, pull, random)};
+            new (self) Draw{
+                draw_rows(cost.data(), squared_norms.data(), n, share, pull, expected, random)};
           },
-          "cost"_a, "squared_norms"_a, "share"_a, "pull"_a, "random"_a,
+          "cost"_a, "squared_norms"_a, "share"_a, "pull"_a, "expected"_a, "random"_a,
           "Row k has the chance share + pull * cost_k * squared_norms_k.")
       .def_prop_ro("places", [](const Draw& self) { return copied(self.places); })
       .def_prop_ro("numbers", [](const Draw& self) { return copied(self.numbers); })

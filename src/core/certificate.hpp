@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "rows.hpp"
 
@@ -47,15 +48,15 @@ struct Squares {
   double own = 0.0, dual = 0.0, apart = 0.0;  // |w|^2, |v|^2 and |w - v|^2
 };
 
-// v has a stride: it may be a column.
-MAXMARGIN_CLONES inline Squares squares_of(const double* w, const double* v, Size stride, Size n) {
-  constexpr Size kChunk = 4096;  // for the accuracy of the sums
+// Of v the values are so far apart: it may be a column. A stride that is not a constant of 1 there
+// would keep the loop from vectorising.
+template <class Stride>
+MAXMARGIN_CLONES Squares squares_by(const double* w, const double* v, Stride stride, Size n) {
   Squares total;
-  for (Size from = 0; from < n; from += kChunk) {
-    const Size end = std::min(from + kChunk, n);
+  in_pieces(n, [&](Size begin, Size end) MAXMARGIN_INLINED {
     double own = 0.0, dual = 0.0, apart = 0.0;
 #pragma omp simd reduction(+ : own, dual, apart)
-    for (Size j = from; j < end; ++j) {
+    for (Size j = begin; j < end; ++j) {
       const double other = v[j * stride], difference = w[j] - other;
       own += w[j] * w[j];
       dual += other * other;
@@ -64,8 +65,13 @@ MAXMARGIN_CLONES inline Squares squares_of(const double* w, const double* v, Siz
     total.own += own;
     total.dual += dual;
     total.apart += apart;
-  }
+  });
   return total;
+}
+
+inline Squares squares_of(const double* w, const double* v, Size stride, Size n) {
+  if (stride == 1) return squares_by(w, v, std::integral_constant<Size, 1>{}, n);
+  return squares_by(w, v, stride, n);
 }
 
 // The kinds of loss at compile time: chosen per sample, they would keep the loops from vectorising.
@@ -225,10 +231,10 @@ MAXMARGIN_CLONES Tally certify_by(const Judged& judged, const Rows& rows, const 
 
 template <class Formula>
 MAXMARGIN_CLONES Tally tally_by(const Judged& judged, const double* f, const double* beta, Size n) {
-  constexpr Size kChunk = 4096;  // for the accuracy of the sums
   Tally total;
-  for (Size from = 0; from < n; from += kChunk)
-    Formula{judged}.tally(f + from, beta + from, from, std::min(kChunk, n - from), total);
+  in_pieces(n, [&](Size begin, Size end) MAXMARGIN_INLINED {
+    Formula{judged}.tally(f + begin, beta + begin, begin, end - begin, total);
+  });
   return total;
 }
 

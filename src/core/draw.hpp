@@ -1,7 +1,6 @@
 // A sample of the rows, each with a chance of its own (Poisson sampling).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -13,30 +12,33 @@ namespace maxmargin {
 struct Draw {
   std::vector<std::int32_t> places;
   std::vector<double> numbers, chances;
+
+  void reserve(std::size_t count) {
+    places.reserve(count);
+    numbers.reserve(count);
+    chances.reserve(count);
+  }
 };
 
-// Row k has the chance share + pull * cost_k * squares_k.
+// Row k has the chance share + pull * cost_k * squares_k; about `expected` rows are drawn.
 MAXMARGIN_CLONES inline Draw draw_rows(const double* cost, const double* squares, Size n,
-                                       double share, double pull, Random& random) {
-  constexpr Size kChunk = 4096;
+                                       double share, double pull, Size expected, Random& random) {
   Draw draw;
-  std::size_t count = 0;
-  const auto resize = [&](std::size_t size) {
-    draw.places.resize(size);
-    draw.numbers.resize(size);
-    draw.chances.resize(size);
-  };
-  for (Size from = 0; from < n; from += kChunk) {
-    resize(count + kChunk);
-    for (Size k = from; k < std::min(from + kChunk, n); ++k) {  // which ones: without a branch
-      const double number = random.uniform(), chance = share + pull * cost[k] * squares[k];
-      draw.places[count] = static_cast<std::int32_t>(k);
-      draw.numbers[count] = number;
-      draw.chances[count] = chance;
-      count += number < chance;
+  draw.reserve(static_cast<std::size_t>(expected + expected / 8 + kPiece));
+  in_pieces(n, [&](Size begin, Size end) MAXMARGIN_INLINED {
+    std::int32_t places[kPiece];
+    double numbers[kPiece], chances[kPiece];
+    Size count = 0;
+    for (Size k = begin; k < end; ++k) {  // which ones is hard to foretell: without a branch
+      places[count] = static_cast<std::int32_t>(k);
+      numbers[count] = random.uniform();
+      chances[count] = share + pull * cost[k] * squares[k];
+      count += numbers[count] < chances[count];
     }
-  }
-  resize(count);
+    draw.places.insert(draw.places.end(), places, places + count);
+    draw.numbers.insert(draw.numbers.end(), numbers, numbers + count);
+    draw.chances.insert(draw.chances.end(), chances, chances + count);
+  });
   return draw;
 }
 

@@ -19,16 +19,13 @@ struct Extent {
 
 MAXMARGIN_CLONES inline Extent extent_of(const double* y, const double* cost, Size n) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  constexpr Size kChunk = 4096;  // for the accuracy of the sum
-  Extent extent;
   const Size first = std::find_if(cost, cost + n, [](double c) { return c > 0.0; }) - cost;
   const double one = first < n ? y[first] : 0.0;
-  double wild = 0.0, unsound = 0.0, others = 0.0, unlike = 0.0;
-  for (Size from = 0; from < n; from += kChunk) {
-    const Size end = std::min(from + kChunk, n);
-    double reach = 0.0, total = 0.0;
+  Extent extent;
+  in_pieces(n, [&](Size begin, Size end) MAXMARGIN_INLINED {
+    double reach = 0.0, total = 0.0, wild = 0.0, unsound = 0.0, others = 0.0, unlike = 0.0;
 #pragma omp simd reduction(max : reach) reduction(+ : total, wild, unsound, others, unlike)
-    for (Size k = from; k < end; ++k) {
+    for (Size k = begin; k < end; ++k) {
       const double size = std::fabs(y[k]);
       reach = size > reach ? size : reach;
       total += cost[k];
@@ -37,13 +34,12 @@ MAXMARGIN_CLONES inline Extent extent_of(const double* y, const double* cost, Si
       others += size == 1.0 ? 0.0 : 1.0;
       unlike += cost[k] > 0.0 && y[k] != one ? 1.0 : 0.0;
     }
-    extent.reach = std::max(extent.reach, reach);
+    extent.reach = std::max(extent.reach, wild > 0.0 ? kInfinity : reach);
     extent.total_cost += total;
-  }
-  if (wild > 0.0) extent.reach = kInfinity;
-  extent.sound = unsound == 0.0;
-  extent.signs = others == 0.0;
-  extent.alike = unlike == 0.0;
+    extent.sound = extent.sound && unsound == 0.0;
+    extent.signs = extent.signs && others == 0.0;
+    extent.alike = extent.alike && unlike == 0.0;
+  });
   return extent;
 }
 

@@ -1,30 +1,21 @@
 // Two labels told from others, without sorting.
 #pragma once
 
-#include <algorithm>
-#include <optional>
-#include <utility>
-
 #include "rows.hpp"
 
 namespace maxmargin {
 
-// The lesser and the greater value of y, which has a stride, if it has just two.
+// The first row of another label than y[0], if there are just two; else 0.
 template <class T>
-MAXMARGIN_CLONES std::optional<std::pair<T, T>> two_labels(const T* y, Size stride, Size n) {
-  constexpr Size kChunk = 4096;  // between looks, so that a third one ends it soon
+MAXMARGIN_CLONES Size second_label(const T* y, Size n) {
   Size other = 1;
-  while (other < n && y[other * stride] == y[0]) ++other;
-  if (other >= n) return std::nullopt;
-  const T one = y[0], two = y[other * stride];
-  for (Size from = other; from < n; from += kChunk) {
-    const Size end = std::min(from + kChunk, n);
-    int third = 0;
+  while (other < n && y[other] == y[0]) ++other;
+  if (other >= n) return 0;
+  const T one = y[0], two = y[other];
+  int third = 0;
 #pragma omp simd reduction(| : third)
-    for (Size k = from; k < end; ++k) third |= (y[k * stride] != one) & (y[k * stride] != two);
-    if (third) return std::nullopt;
-  }
-  return std::pair{std::min(one, two), std::max(one, two)};
+  for (Size k = other; k < n; ++k) third |= (y[k] != one) & (y[k] != two);
+  return third ? 0 : other;
 }
 
 }  // namespace maxmargin

@@ -315,6 +315,14 @@ struct CsrRows {
   }
 };
 
+constexpr Size kPiece = 4096;
+
+// use(begin, end) for all of 0, ..., n - 1, a piece at a time: sums of pieces are more accurate.
+template <class Use>
+MAXMARGIN_INLINE void in_pieces(Size n, Use use) {
+  for (Size begin = 0; begin < n; begin += kPiece) use(begin, std::min(begin + kPiece, n));
+}
+
 // Goes through the rows begin <= k < end in the streams that suit the storage: read(k), a row of
 // each stream in turn.
 template <class Rows, class Read>

@@ -83,7 +83,7 @@ class JointObjective:
     @property
     def at_zero(self) -> float:
         """P(0, 0)."""
-        return float(self.problem.cost.sum())
+        return float(self.problem.extent.total_cost)
 
     @cached_property
     def terms(self) -> _core.Terms:

@@ -19,12 +19,9 @@ from maxmargin.validation import Array
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-#: Types of labels of which the core tells two without sorting.
-_COMMON = tuple(map(np.dtype, (np.float64, np.int64, np.float32, np.int32)))
-
 
 def n_threads(n_jobs: int | None, n_tasks: int | None = None) -> int:
-    """Return the threads that n_jobs stands for, as joblib counts it; one for one task.
+    """Return the threads that n_jobs stands for, as joblib counts it; None is 1 for one task.
 
     A number means as many even in a daemon process, which may not start others: threads it may.
     """
@@ -51,12 +48,22 @@ def class_labels(y: NDArray[Any]) -> NDArray[Any]:
     kind = y.dtype.kind
     if kind == "O":
         check_classification_targets(y)  # what cannot be sorted
-    pair = _core.two_labels(y) if y.dtype in _COMMON and y.flags.aligned else None
-    classes = np.unique(y) if pair is None else np.array(pair, dtype=y.dtype)
-    whole = kind in "biu" or (kind == "f" and all(map(float.is_integer, classes.tolist())))
+    other = _second_label(y)
+    classes = np.sort(y[[0, other]]) if other else np.unique(y)
+    whole = kind in "biu" or (kind == "f" and bool((classes % 1.0 == 0.0).all()))
     if not whole or 2 * len(classes) > len(y):
         check_classification_targets(classes if len(classes) <= 20 else y)
     return classes
+
+
+def _second_label(y: NDArray[Any]) -> int:
+    """Return the first place of another label than the first, if y is known to have two; else 0."""
+    kind, size = y.dtype.kind, y.dtype.itemsize
+    if kind in "biu":
+        y = y.view(f"u{size}")  # equal if the bits are
+    elif kind != "f" or size not in (4, 8) or not y.dtype.isnative:
+        return 0
+    return int(_core.second_label(np.require(y, requirements=("C", "A"))))
 
 
 def binary_targets(y: NDArray[Any], classes: NDArray[Any]) -> list[Array]:

@@ -23,7 +23,8 @@ class Problem:
 
     X is a C-ordered float32 or float64 array or a CSR matrix in canonical form, used in place;
     y and cost are float64. `rows` is the core's view of X, made here if it is not at hand, `extent`
-    how far y and cost reach, `n_samples` and `n_features` are the numbers of rows and columns.
+    how far y and cost reach, `n_samples` and `n_features` are the numbers of rows and columns. None
+    of the arrays may change later.
     """
 
     X: Matrix

@@ -122,7 +122,8 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         if isinstance(given, numbers.Integral) and 0 <= int(given) < 2**32:
             random = _core.Random(int(given))  # NumPy's generator takes long to seed
             return [int(random.below(2**31)) for _ in range(count)]
-        return [int(2**31 * number) for number in check_random_state(given).random_sample(count)]
+        drawn = check_random_state(given).random_sample(count)  # faster than randint
+        return [int(2**31 * number) for number in drawn]
 
     @property
     def certificate_(self) -> Certificate:

@@ -55,7 +55,7 @@ class Tasks:
 
     @cached_property
     def solver_of_all(self) -> Solver:
-        """The solver of problems of all rows, which differ in what is not asked for the choice."""
+        """The solver of all problems of all rows: they have the same costs, and it may ask them."""
         return self.solver(self.first)
 
     def solver_for(self, objective: Objective) -> Solver:

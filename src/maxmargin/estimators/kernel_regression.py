@@ -84,7 +84,7 @@ class SVR(RegressorMixin, KernelModel):
         check_tube(self.epsilon)
         cost = sample_costs(X, self.C, None, sample_weight)
         X, kernel = self._posed(X, cost)
-        target = np.ascontiguousarray(y, dtype=np.float64)
+        target = np.require(y, np.float64, ("C", "A"))
         rows = np.arange(X.shape[0])
         progress = self._solve(X, kernel, [(rows, target, cost)])
         solution = self.solution_

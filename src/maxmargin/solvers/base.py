@@ -362,7 +362,7 @@ class Monitor:
             certificate=certificate.with_status(status),
             solver=solver,
             n_iter=self._n_iter,
-            mean_cost=problem.extent.total_cost / problem.n_samples,
+            mean_cost=float(problem.cost.sum()) / max(1, problem.n_samples),
             history=self.history,
             notes=self._notes | notes,
         )

@@ -182,9 +182,9 @@ def _samples(
     problem = objective.problem
     n = problem.n_samples
     mean_pull = float(np.einsum("i,i->", problem.cost, problem.squared_norms)) / n or 1.0
-    share = 0.5 * sizes[-1] / n
+    share, norms = 0.5 * sizes[-1] / n, problem.squared_norms
     draw = _core.Draw(  # the rows of the largest sample
-        problem.cost, problem.squared_norms, share, share / mean_pull, _core.Random(seed)
+        problem.cost, norms, share, share / mean_pull, sizes[-1], _core.Random(seed)
     )
     places, number, chance = draw.places, draw.numbers, draw.chances
     cost = problem.cost[places]
