@@ -2,7 +2,7 @@
 
     python -m benchmarks.turns [--repeats 25] [--data ...]
 
-The settings are those that `benchmarks.linear` found; one thread; medians of single fits.
+The settings are those that `benchmarks.linear` found; ours has one thread; medians of single fits.
 """
 
 import argparse
@@ -20,10 +20,14 @@ from benchmarks.runner import Child, machine, warn_if_busy
 LIMIT = 30.0
 DUELS = (
     ("imdb", "hinge", ("LIBLINEAR -s 3 1t", "Snap ML 1t", "LinearSVC/R dual")),
-    ("imdb", "squared_hinge", ("LIBLINEAR -s 1 1t", "Snap ML 1t", "LinearSVC/R dual")),
-    ("a9a", "squared_hinge", ("LIBLINEAR -s 2 1t",)),
-    ("mnist8", "squared_hinge", ("LIBLINEAR -s 2 1t",)),
-    ("heart_scale", "squared_hinge", ("LIBLINEAR -s 2 1t",)),
+    ("imdb", "squared_hinge", ("LIBLINEAR -s 1 1t", "Snap ML 1t", "Snap ML 2t")),
+    ("a9a", "hinge", ("LIBLINEAR -s 3 1t", "LIBLINEAR -s 3 2t", "LinearSVC/R dual")),
+    ("a9a", "squared_hinge", ("LIBLINEAR -s 2 1t", "LIBLINEAR -s 2 2t")),
+    ("mnist8", "squared_hinge", ("LIBLINEAR -s 2 1t", "LIBLINEAR -s 2 2t")),
+    ("covtype", "squared_hinge", ("LIBLINEAR -s 2 1t", "LIBLINEAR -s 2 2t")),
+    ("mushrooms", "squared_hinge", ("LIBLINEAR -s 1 1t", "LIBLINEAR -s 1 2t")),
+    ("svmguide1", "squared_hinge", ("LIBLINEAR -s 2 1t", "LIBLINEAR -s 2 2t")),
+    ("heart_scale", "squared_hinge", ("LIBLINEAR -s 2 1t", "LIBLINEAR -s 2 2t")),
 )
 
 
@@ -77,9 +81,9 @@ def main() -> None:
     about, today = machine(), date.today().isoformat()
     text = f"""# Linear SVM: in turns with the closest peers
 
-Medians of {args.repeats} fits each, one fit of each in turn, one thread, no intercept, C = 1; the
-settings are those with which `linear.md` finds them within 0.1 % of the optimum. `whole` fits begin
-with the arrays: a peer that reads a format of its own converts them each time.
+Medians of {args.repeats} fits each, one fit of each in turn, no intercept, C = 1; `1t`, `2t` are
+threads. The settings are those with which `linear.md` finds them within 0.1 % of the optimum.
+`whole` fits begin with the arrays: a peer that reads a format of its own converts them each time.
 {about["cpu"]}, {about["cores"]} cores, {today}.
 
 | data | loss | peer | tol | above the optimum | ms | whole, ms | ratio | whole ratio |
