@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from made import csr, overlapping, regression
 from maxmargin import SVC, LinearSVC, LinearSVR, Status
@@ -289,6 +289,29 @@ def test_a_refused_fit_leaves_no_model(Model, X, y):
     assert not hasattr(model, "coef_")
 
 
+@MODELS
+def test_a_refused_refit_leaves_no_half_of_a_model(Model, X, y):
+    model = Model().fit(X, y)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(changed(X, np.nan)[:, :2], y)
+    with pytest.raises(NotFittedError):
+        model.predict(X[:, :2])
+    assert not hasattr(model, "n_features_in_")
+
+
+@MODELS
+@pytest.mark.parametrize("name", ["fit_intercept", "penalized_intercept", "warm_start"])
+def test_flags_are_true_or_false(Model, X, y, name):
+    with pytest.raises(ValueError, match=f"{name} must be True or False, got 'no'"):
+        Model(**{name: "no"}).fit(X, y)
+
+
+@MODELS
+def test_weights_that_are_all_zero_are_refused_with_a_remedy(Model, X, y):
+    with pytest.raises(ValueError, match=r"sample_weight is zero for every sample.*positive"):
+        Model().fit(X, y, np.zeros(len(y)))
+
+
 # ---- odd arrays, right answers
 
 
@@ -499,7 +522,7 @@ def test_targets_that_are_all_zero_give_the_zero_model(solver, loss):
     np.testing.assert_array_equal(model.coef_, 0.0)
 
 
-# ---- wild scales: the fit ends, and either proves its gap or says what scaling would do
+# ---- wild scales: the fit ends, and says what scaling would do
 
 
 def wild(shape, seed=0):
@@ -507,25 +530,45 @@ def wild(shape, seed=0):
     return rng.normal(size=shape) * np.logspace(-6, 6, shape[1])
 
 
+def advice_for(model, X, y):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    (warning,) = caught
+    proven = model.certificate_.status is Status.OPTIMAL
+    assert issubclass(warning.category, ConvergenceWarning) != proven
+    assert warning.filename == __file__
+    return str(warning.message)
+
+
 @EXACT
 @SVC_LOSSES
 @pytest.mark.parametrize("make", [np.asarray, csr], ids=["dense", "CSR"])
-def test_wild_scales_end_proven_or_with_advice(solver, loss, make):
+def test_wild_scales_get_advice_whether_proven_or_not(solver, loss, make):
     rows = wild((60, 7))
     y = np.sign((rows / np.logspace(-6, 6, 7)).sum(axis=1))
-    messages = proven_or_warned(LinearSVC(solver=solver, loss=loss), make(rows), y)
-    for message in messages:
-        assert "StandardScaler" in message
-        assert "column 6" in message
+    message = advice_for(LinearSVC(solver=solver, loss=loss), make(rows), y)
+    assert "StandardScaler" in message
+    assert "column 6" in message
 
 
 @EXACT
 @SVR_LOSSES
-def test_wild_scales_end_proven_or_with_advice_in_regression(solver, loss):
+def test_wild_scales_get_advice_in_regression(solver, loss):
     rows = wild((60, 7))
     y = (rows / np.logspace(-6, 6, 7)).sum(axis=1)
-    for message in proven_or_warned(LinearSVR(solver=solver, loss=loss), rows, y):
-        assert "StandardScaler" in message
+    assert "StandardScaler" in advice_for(LinearSVR(solver=solver, loss=loss), rows, y)
+
+
+def test_a_column_of_tiny_noise_among_large_ones_is_told():
+    rows = np.c_[X, 1e-7 * X[:, 0]]
+    assert "column 3" in advice_for(LinearSVC(), rows, Y)
+
+
+def test_values_near_zero_are_not_taken_for_wild_columns():
+    rows = X.copy()
+    rows[::2, 0] = 1e-12
+    proven_or_warned(LinearSVC(), rows, Y)
 
 
 def test_scales_that_agree_get_no_advice():

@@ -294,6 +294,23 @@ def test_auto_goes_by_features_and_stored_values():
             assert model.solution_.solver == solver
 
 
+@pytest.mark.parametrize(
+    ("Model", "n", "solver"),
+    [
+        (LinearSVC, 240, "newton"),
+        (LinearSVC, 220, "dual_cd"),
+        (LinearSVR, 140, "newton"),
+        (LinearSVR, 110, "dual_cd"),
+    ],
+)
+def test_auto_takes_newton_where_rows_are_seldom_separable_or_met(Model, n, solver):
+    """Two rows a feature, or one in regression."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(n, 120))
+    model = Model(tol=0.1).fit(rows, np.sign(rows[:, 0] + rng.normal(size=n)))
+    assert model.solution_.solver == solver
+
+
 @BOTH
 @EXACT
 def test_random_state_of_numpy_is_like_pythons(Model, data, solver):

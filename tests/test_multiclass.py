@@ -390,3 +390,15 @@ def test_several_labels_a_sample_are_sent_to_scikit_learn(Model, form):
     with pytest.raises(ValueError, match=rf"MultiOutputClassifier\({Model.__name__}\(\)\)"):
         Model().fit(X, y)
     assert MultiOutputClassifier(Model()).fit(X, several).predict(X).shape == (80, 2)
+
+
+@KINDS
+@pytest.mark.parametrize("solver", ["auto", "newton", "dual_cd"])
+def test_when_time_is_over_no_problem_is_begun(kind, solver):
+    if (kind, solver) == ("crammer_singer", "newton"):
+        pytest.skip("not a solver of the one problem of all classes")
+    model = LinearSVC(multi_class=kind, solver=solver, max_time=1e-9, tol=1e-9)
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        model.fit(*many(6, 600))
+    assert {solution.status for solution in model.solutions_} == {Status.STOPPED_BY_TIME}
+    assert all(np.max(solution.n_iter) <= 1 for solution in model.solutions_)

@@ -477,3 +477,13 @@ def test_a_batch_without_weight_is_refused(settings):
 def test_a_stream_has_no_balanced_classes():
     with pytest.raises(ValueError, match=r"class_weight='balanced'.*dict"):
         classifier(class_weight="balanced").partial_fit(X, Y, classes=[0, 1])
+
+
+def test_lambda_is_asked_for_by_its_name():
+    with pytest.raises(ValueError, match="lam must be a positive finite number, got None"):
+        PegasosClassifier(None).fit(X, Y)
+
+
+def test_minus_one_is_no_number_of_epochs():
+    with pytest.raises(ValueError, match="max_iter must be"):
+        PegasosClassifier(max_iter=-1).fit(X, Y)

@@ -45,6 +45,13 @@ def test_certify_checks_its_point(w, beta):
         certify(objective, np.array(w), 0.0, np.array(beta))
 
 
+@pytest.mark.parametrize("b", [np.nan, np.inf])
+def test_certify_checks_its_intercept(b):
+    objective = Objective(Problem(ROWS, np.array([1.0, -1.0]), ONES), HINGE, Intercept.FREE)
+    with pytest.raises(ValueError, match="b must be a finite number"):
+        certify(objective, np.ones(1), b, np.zeros(2))
+
+
 @pytest.mark.parametrize("settings", [{"growth": 1}, {"softness": 0.0}, {"shrink": 2.0}])
 def test_newton_checks_its_settings(settings):
     with pytest.raises(ValueError, match=next(iter(settings))):

@@ -176,6 +176,8 @@ def certify(objective: Objective, w: Array, b: float, beta: Array) -> Certificat
     for name, values, length in (("w", w, dimension), ("beta", beta, problem.n_samples)):
         if values.shape != (length,) or not np.isfinite(values).all():
             raise ValueError(f"{name} must be {length} finite numbers.")
+    if not math.isfinite(b):
+        raise ValueError(f"b must be a finite number, got {b!r}.")
     w, beta = (np.require(values, np.float64, ("C", "A")) for values in (w, beta))
     beta = objective.feasible(beta)
     if objective.kernel is not None:

@@ -27,6 +27,9 @@ _TINY = 1e-300
 #: Values of X that are looked at to say how its columns differ.
 _ADVICE_VALUES = 2**20
 
+#: That are looked at after every fit, to see whether some columns differ by this factor.
+_FEW_VALUES, _WILD = 2**12, 1e6
+
 #: Share of non-zeros below which CSR rows are faster than dense ones.
 SPARSE = 0.25
 
@@ -108,6 +111,12 @@ def check_count(name: str, value: object, *, advice: str) -> int:
     return int(value)
 
 
+def check_flag(name: str, value: object) -> None:
+    """Refuse what is neither True nor False: a word such as "none" would count as True."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+
+
 def check_tube(epsilon: object) -> float:
     """Return the half width of the tube in which errors cost nothing."""
     if not isinstance(epsilon, numbers.Real) or not 0.0 <= float(epsilon) < np.inf:
@@ -149,7 +158,9 @@ def sample_costs(X: Matrix, C: object, lam: object, sample_weight: object | None
     n_samples = X.shape[0]
     if sample_weight is None:
         return np.full(n_samples, _representable(total_cost(C, lam, n_samples)))
-    weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    weight: Array = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, allow_all_zero_weights=True
+    )
     if (weight < 0.0).any():
         worst = int(np.argmin(weight))
         raise ValueError(
@@ -213,8 +224,18 @@ def class_costs(cost: Array, class_weight: Any, classes: NDArray[Any], y: NDArra
     return weighted
 
 
-def scale_advice(X: Matrix) -> str:
-    """Say what scaling would do, where the columns differ wildly in size, by some of the rows."""
+def wild_scales(X: Matrix) -> str:
+    """Say what scaling would do where columns differ so much that some count for nothing."""
+    values = X.data if sparse.issparse(X) else X[:: max(1, X.shape[0] // 64)]
+    sizes = np.abs(values[:_FEW_VALUES])
+    largest = float(sizes.max(initial=0.0))
+    if _WILD * float(sizes.min(where=sizes > 0.0, initial=largest)) >= largest:  # no column is wild
+        return ""
+    return scale_advice(X, _WILD)
+
+
+def scale_advice(X: Matrix, factor: float = 1e3) -> str:
+    """Say what scaling would do where sizes of columns differ by that factor, by some rows."""
     stored = X.nnz if sparse.issparse(X) else X.size
     some = X[:: max(1, stored // _ADVICE_VALUES)]
     if sparse.issparse(X):
@@ -223,7 +244,7 @@ def scale_advice(X: Matrix) -> str:
         squares = np.einsum("ij,ij->j", some, some, dtype=np.float64)
     size = np.sqrt(squares / some.shape[0])
     used = np.flatnonzero(size)
-    if len(used) == 0 or size[used].max() < 1e3 * size[used].min():
+    if len(used) == 0 or size[used].max() < factor * size[used].min():
         return ""
     large, small = used[np.argmax(size[used])], used[np.argmin(size[used])]
     return (

@@ -16,6 +16,7 @@ from threadpoolctl import ThreadpoolController
 from made import overlapping, regression
 from maxmargin import SVC, LinearSVC, LinearSVR, Status
 from maxmargin.solvers.blas_threads import one_blas_thread
+from maxmargin.solvers.interrupt import interruptible
 
 EXACT = pytest.mark.parametrize("solver", ["newton", "dual_cd"])
 
@@ -189,6 +190,41 @@ def test_ctrl_c_ends_the_fit_with_a_usable_model(solver, n, classes):
     end, status, usable = out.split()
     assert (status, usable, code) == ("INTERRUPTED", "True", 0)
     assert float(end) - sent < 5.0
+
+
+SHORT_FITS = """
+import numpy as np
+from maxmargin import LinearSVC
+
+X = np.random.default_rng(0).normal(size=(2000, 50))
+y = X[:, 0] > 0.0
+LinearSVC().fit(X, y)
+print("begin", flush=True)
+while True:
+    LinearSVC().fit(X, y)
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_loop_of_short_fits():
+    """One that comes too late for a fit to stop is raised after it, unless it did stop one."""
+    out, _, code = interrupt("import warnings; warnings.simplefilter('error')\n" + SHORT_FITS)
+    assert "KeyboardInterrupt" in out or "interrupted" in out
+    assert code != 0
+
+
+def test_ctrl_c_that_no_fit_heard_is_raised():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), interruptible():
+            signal.raise_signal(signal.SIGINT)
+        with interruptible() as interrupt:
+            signal.raise_signal(signal.SIGINT)
+            assert interrupt.requested
+            interrupt.heard = True
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.slow

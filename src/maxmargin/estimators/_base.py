@@ -7,13 +7,13 @@ import numbers
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -46,13 +46,30 @@ from maxmargin.validation import (
     Matrix,
     check_choice,
     check_count,
+    check_flag,
     check_magnitudes,
     check_positive,
     plain_rows,
     plain_targets,
     scale_advice,
     view_rows,
+    wild_scales,
 )
+
+
+def fitting(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Run a fit with scikit-learn's callbacks; one that fails leaves no model, nor half of one."""
+
+    @wraps(fit)
+    def whole_or_nothing(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return fit(self, *args, **kwargs)
+        except Exception:
+            for name in [name for name in vars(self) if name.endswith("_")]:
+                delattr(self, name)
+            raise
+
+    return with_callbacks(whole_or_nothing)  # type: ignore[no-any-return]
 
 
 class CertifiedModel(CallbackSupportMixin, BaseEstimator):
@@ -180,6 +197,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
             if solution.status is not Status.OPTIMAL
         ]
         if not unproven:
+            self._warn_if_wild(X)
             return
         certificate, place = max(unproven, key=lambda pair: pair[0].relative_gap)
         several = len(self.solutions_) > 1
@@ -192,7 +210,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
             else "Fit again to go on",
             Status.STATIONARY: "Use a Mercer kernel",
             Status.STALLED: "Scale X, or raise tol",
-            Status.DIVERGED: "Give a smaller step0, for InverseTime a larger t0",
+            Status.DIVERGED: "Scale X, or give SGD a smaller step0, for InverseTime a larger t0",
         }[certificate.status]
         warnings.warn(
             f"{type(self).__name__} {certificate.status.value} after"
@@ -200,14 +218,23 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
             f" tol={self.tol:g} was asked for."
             f" {limit}, or accept the model as it is.{scale_advice(X)}",
             ConvergenceWarning,
-            stacklevel=5,  # fit's caller, past scikit-learn's decorator
+            stacklevel=6,  # fit's caller, past the decorators
         )
+
+    def _warn_if_wild(self, X: Matrix) -> None:
+        """Say what scaling would do, where it would do much; kernels have scales of their own."""
 
 
 class LinearModel(CertifiedModel):
     """f(x) = <w, x> + b, fitted by any solver, with the certificate of the fit."""
 
+    def _warn_if_wild(self, X: Matrix) -> None:
+        if advice := wild_scales(X):
+            warnings.warn(f"{type(self).__name__} is fitted.{advice}", UserWarning, stacklevel=7)
+
     def _intercept(self) -> Intercept:
+        for name in ("fit_intercept", "penalized_intercept", "warm_start"):
+            check_flag(name, getattr(self, name))
         if not self.fit_intercept:
             return Intercept.NONE
         return Intercept.PENALIZED if self.penalized_intercept else Intercept.FREE
@@ -268,7 +295,7 @@ class LinearModel(CertifiedModel):
             jobs = n_threads(getattr(self, "n_jobs", None), len(targets))
             fit = Fit(tasks, numbers, stopping, interrupt, progress, begin, jobs)
             self._store(fit.run())
-        self._members = members
+            self._members = members
         progress.end()
         self._warn_if_unproven(X)
 
@@ -298,10 +325,10 @@ class LinearModel(CertifiedModel):
 
                 monitor = JointMonitor(objective, stopping, interrupt, tell, begin)
                 solution = solver.solve(objective, monitor, start)
-        self.solutions_ = (solution,)
-        self.coef_, self.intercept_ = collapsed(solution.w, solution.b)
-        self.n_iter_ = solution.n_iter
-        self._members = None
+            self.solutions_ = (solution,)
+            self.coef_, self.intercept_ = collapsed(solution.w, solution.b)
+            self.n_iter_ = solution.n_iter
+            self._members = None
         progress.end()
         self._warn_if_unproven(X)
 

@@ -73,10 +73,10 @@ class Tasks:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The tasks under way. Those that Ctrl-C leaves behind are judged as they are.
+    """The tasks under way. Those that Ctrl-C or the clock leaves behind are judged as they are.
 
     If `numbers` has the class of each row, the tasks are those of one class against the rest, and
-    the first epochs of some are made in common passes. These are left behind also by the clock.
+    the first epochs of some are made in common passes.
     """
 
     tasks: Tasks
@@ -104,9 +104,8 @@ class Fit:
 
     def _over(self) -> bool:
         """Whether nothing more is to be begun."""
-        if self.numbers is None or self.stopping.max_time is None:
-            return self.interrupt.requested
-        late = time.perf_counter() - self.begin >= self.stopping.max_time
+        limit = self.stopping.max_time
+        late = limit is not None and time.perf_counter() - self.begin >= limit
         return late or self.interrupt.requested
 
     def _monitor(self, objective: Objective, report: Report | None) -> Monitor:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
+from maxmargin.estimators._base import fitting
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.kernels import Kernel
 from maxmargin.losses import HINGE
@@ -177,7 +177,7 @@ class SVC(ClassifierMixin, KernelModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    @with_callbacks
+    @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
         """Fit to the rows of X with labels y; `sample_weight` multiplies C."""
         check_one_label(self, y)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.estimators._base import fitting
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.kernels import Kernel
 from maxmargin.losses import regression_loss
@@ -77,7 +77,7 @@ class SVR(RegressorMixin, KernelModel):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @with_callbacks
+    @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
         """Fit to the rows of X with targets y; `sample_weight` multiplies C."""
         X, y = self._check_rows(X, y, y_numeric=True)

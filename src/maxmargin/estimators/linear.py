@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.estimators._base import LinearModel
+from maxmargin.estimators._base import LinearModel, fitting
 from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
 from maxmargin.multiclass import (
     binary_targets,
@@ -169,7 +168,7 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
         self.random_state = random_state
         self.verbose = verbose
 
-    @with_callbacks
+    @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Fit to the rows of X with labels y; `sample_weight` multiplies C."""
         check_one_label(self, y)
@@ -258,7 +257,7 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
         self.random_state = random_state
         self.verbose = verbose
 
-    @with_callbacks
+    @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
         """Fit to the rows of X with targets y; `sample_weight` multiplies C."""
         X, y = self._check_training(X, y, y_numeric=True)

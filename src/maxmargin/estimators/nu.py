@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OutlierMixin, clone
-from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
+from maxmargin.estimators._base import fitting
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._progress import Progress
 from maxmargin.estimators.kernel import SVC
@@ -361,7 +361,7 @@ class OneClassSVM(OutlierMixin, KernelModel):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @with_callbacks
+    @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:  # noqa: ARG002
         """Fit to the rows of X; y is not used."""
         X = self._check_rows(X)

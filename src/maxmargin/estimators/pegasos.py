@@ -9,12 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.estimators._base import LinearModel, check_joint_loss
+from maxmargin.estimators._base import LinearModel, check_joint_loss, fitting
 from maxmargin.estimators._kernel import KernelBase
 from maxmargin.estimators.linear import LinearClassifier
 from maxmargin.kernels import Kernel
@@ -103,6 +102,8 @@ random_state, verbose
         Steps taken.
     """
 
+    _no_limit = (None,)
+
     def __init__(
         self,
         lam: float = 1e-4,
@@ -164,11 +165,12 @@ random_state, verbose
             check_choice("averaging", self.averaging, ("none", "uniform", "suffix", "weighted")),
         )
 
-    @with_callbacks
+    @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PegasosClassifier:
         """Fit to the rows of X with labels y; `sample_weight` multiplies C = 1/(n lam)."""
         X, y = (self._check_training if self._linear else self._check_rows)(X, y)
         classes = class_labels(y)
+        check_positive("lam", self.lam, advice="It is 1/(n_samples * C).")
         cost = sample_costs(X, None, self.lam, sample_weight)
         cost = class_costs(cost, self.class_weight, classes, y)
         check_several_classes(classes, y, cost)

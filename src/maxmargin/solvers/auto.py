@@ -26,6 +26,11 @@ EASY = 2.0
 _NEWTON = Newton()
 
 
+#: Features a row up to which classes are seldom separable (Cover, 1965) and targets seldom met:
+#: coordinate descent then takes up to tens of thousands of epochs.
+SEPARABLE, INTERPOLATED = 0.5, 1.0
+
+
 def choose(objective: Objective) -> Solver:
     """Newton for few features, dual coordinate descent for many.
 
@@ -40,5 +45,6 @@ def choose(objective: Objective) -> Solver:
     if d <= FEW_FEATURES:
         return _NEWTON
     easy = float(np.einsum("i,i->", problem.cost, problem.squared_norms)) < EASY * n
-    wide = d > min(MAX_NEWTON_FEATURES, 0.2 * n) or problem.n_stored < LEAST_VALUES * d**3
+    most = min(MAX_NEWTON_FEATURES, (SEPARABLE if objective.loss.one_sided else INTERPOLATED) * n)
+    wide = d > most or problem.n_stored < LEAST_VALUES * d**3
     return DualCD() if easy or wide else _NEWTON

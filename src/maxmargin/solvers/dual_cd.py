@@ -57,6 +57,8 @@ class DualCD:
 
         status = Status.RUNNING
         if start.beta is not None:
+            if start.w is not None:
+                monitor.judge(start.w, start.b, beta, 0)
             status = judge()
             sweep.dual = monitor.dual
         while status is Status.RUNNING:

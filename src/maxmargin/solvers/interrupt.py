@@ -10,17 +10,21 @@ from types import FrameType
 
 
 class Interrupt:
-    """A request to stop, shared by the fits that it concerns."""
+    """A request to stop, shared by the fits that it concerns.
+
+    It was `heard` when a fit stopped for it.
+    """
 
     def __init__(self) -> None:
-        self.requested = False
+        self.requested = self.heard = False
 
 
 @contextmanager
 def interruptible() -> Iterator[Interrupt]:
     """Turn the first Ctrl-C into a request to stop; the second is raised as usual.
 
-    Only in the main thread, where Python delivers signals, and only if nobody else has taken the
+    So is one that came too late for a fit to hear it: a loop of short fits would not end else. Only
+    in the main thread, where Python delivers signals, and only if nobody else has taken the
     signal over.
     """
     interrupt = Interrupt()
@@ -32,8 +36,11 @@ def interruptible() -> Iterator[Interrupt]:
         yield interrupt
         return
 
+    pressed = False
+
     def request(_signal: int, _frame: FrameType | None) -> None:
-        interrupt.requested = True
+        nonlocal pressed
+        interrupt.requested = pressed = True
         signal.signal(signal.SIGINT, previous)
 
     signal.signal(signal.SIGINT, request)
@@ -41,3 +48,5 @@ def interruptible() -> Iterator[Interrupt]:
         yield interrupt
     finally:
         signal.signal(signal.SIGINT, previous)
+    if pressed and not interrupt.heard:
+        raise KeyboardInterrupt

@@ -20,13 +20,12 @@ from maxmargin.solvers.stochastic import (
     Descent,
     Iterate,
     bias_feature,
-    check_flag,
     curvature,
     diverged,
     row_squares,
 )
 from maxmargin.solvers.stochastic_classes import Layout, descent_on
-from maxmargin.validation import Array, Matrix, check_choice, check_count
+from maxmargin.validation import Array, Matrix, check_choice, check_count, check_flag
 
 #: Up to so many rows a step along the subgradient of all of them does as well as one for each, and
 #: leaves nothing to chance.

@@ -27,13 +27,12 @@ from maxmargin.solvers.schedules import (
 from maxmargin.solvers.stochastic import (
     Descent,
     Iterate,
-    check_flag,
     curvature,
     diverged,
     row_squares,
 )
 from maxmargin.solvers.stochastic_classes import descent_on
-from maxmargin.validation import Array, check_choice, check_count
+from maxmargin.validation import Array, check_choice, check_count, check_flag
 
 RULES = ("plain", "momentum", "nesterov", "adagrad", "rmsprop", "adam")
 

@@ -202,12 +202,6 @@ def diverged(w: Array, b: float) -> bool:
     return not max(float(np.max(np.abs(w), initial=0.0)), abs(b)) < 1e100
 
 
-def check_flag(name: str, value: object) -> None:
-    """Refuse what is neither True nor False: a word such as "none" would count as True."""
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False, got {value!r}.")
-
-
 def bias_feature(objective: Objective | JointObjective) -> float:
     """Return the constant feature whose weights the intercepts are."""
     reach = CLASS_REACH if isinstance(objective, JointObjective) else REACH
