@@ -8,6 +8,7 @@ import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from threadpoolctl import ThreadpoolController
 
 from made import overlapping, regression
 from maxmargin import SVC, LinearSVC, LinearSVR, Status
+from maxmargin.solvers import Newton
 from maxmargin.solvers.blas_threads import one_blas_thread
 from maxmargin.solvers.interrupt import interruptible
 
@@ -266,3 +268,24 @@ def test_fits_side_by_side_leave_the_threads_of_blas_as_they_were():
         assert threads() == {1}
         second.__exit__(None, None, None)
         assert threads() == {2}
+
+
+class Watching(Newton):
+    """Newton, and how many threads BLAS has meanwhile."""
+
+    seen: ClassVar[list[set[int]]] = []
+
+    def solve(self, objective, monitor, start):
+        blas = ThreadpoolController().select(user_api="blas")
+        self.seen.append({library.num_threads for library in blas.lib_controllers})
+        return super().solve(objective, monitor, start)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_newton_with_many_features_keeps_blas_to_one_thread(n_jobs):
+    Watching.seen.clear()
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(600, 210)), np.arange(600) % 3
+    with ThreadpoolController().limit(limits=2, user_api="blas"):
+        LinearSVC(solver=Watching(), n_jobs=n_jobs, tol=0.1).fit(rows, y)
+    assert Watching.seen == [{1}] * 3

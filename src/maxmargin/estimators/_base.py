@@ -7,6 +7,7 @@ import numbers
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import partial, wraps
 from typing import Any
 
@@ -41,6 +42,8 @@ from maxmargin.solvers import (
     choose,
     interruptible,
 )
+from maxmargin.solvers.blas_threads import one_blas_thread
+from maxmargin.solvers.newton import MAX_FEATURES
 from maxmargin.validation import (
     Array,
     Matrix,
@@ -55,6 +58,10 @@ from maxmargin.validation import (
     view_rows,
     wild_scales,
 )
+
+#: Numbers of features for which Newton's BLAS would take several threads: little faster, and far
+#: slower beside other fits.
+_THREADED_BLAS = range(200, MAX_FEATURES + 1)
 
 
 def fitting(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -294,7 +301,8 @@ class LinearModel(CertifiedModel):
             progress.begin()
             jobs = n_threads(getattr(self, "n_jobs", None), len(targets))
             fit = Fit(tasks, numbers, stopping, interrupt, progress, begin, jobs)
-            self._store(fit.run())
+            with one_blas_thread() if X.shape[1] in _THREADED_BLAS else nullcontext():
+                self._store(fit.run())
             self._members = members
         progress.end()
         self._warn_if_unproven(X)

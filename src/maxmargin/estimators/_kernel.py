@@ -90,7 +90,7 @@ class KernelBase(CertifiedModel):
     _objective: Callable[[Problem, Kernel], Objective]  # what is to be minimised
     support_vectors_: Matrix
     n_iter_: Any  # an array; a number where one problem is all there can be
-    _no_limit = (None, -1)  # scikit-learn's kernel machines say -1
+    _no_limit: tuple[int | None, ...] = (None, -1)  # scikit-learn's kernel machines say -1
     _samples: KernelSamples | None = None  # the support vectors as predictions read them
 
     def __sklearn_tags__(self) -> Any:

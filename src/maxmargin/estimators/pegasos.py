@@ -102,7 +102,7 @@ random_state, verbose
         Steps taken.
     """
 
-    _no_limit = (None,)
+    _no_limit: tuple[int | None, ...] = (None,)
 
     def __init__(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +16,6 @@ from maxmargin.problem import Problem
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start
 from maxmargin.solvers.bias import bias_of
-from maxmargin.solvers.blas_threads import one_blas_thread
 from maxmargin.solvers.refusals import require
 from maxmargin.validation import Array, check_count, check_positive
 
@@ -29,10 +27,6 @@ _BLAS = _core.Blas(
 
 #: Beyond it a single factorisation takes minutes.
 MAX_FEATURES = 10_000
-
-#: Features from which BLAS would factorise in several threads: little faster, and far slower beside
-#: other fits.
-_THREADED_BLAS = 200
 
 #: Between looks at a gap that is not promising.
 _STEPS_PER_LOOK = 25
@@ -81,18 +75,13 @@ class Newton:
     def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
         """Climb through the samples to the whole problem."""
         require(objective, self.name, regularized=True)
-        d = objective.problem.n_features
+        problem = objective.problem
+        n, d = problem.n_samples, problem.n_features
         if d > MAX_FEATURES:
             raise ValueError(
                 f"solver='newton' keeps matrices of n_features², {8e-9 * d * d:.0f} GB each for the"
                 f" {d} features of X, and takes at most {MAX_FEATURES}. Use solver='dual_cd'."
             )
-        with one_blas_thread() if d >= _THREADED_BLAS else nullcontext():
-            return self._solve(objective, monitor, start)
-
-    def _solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
-        problem = objective.problem
-        n, d = problem.n_samples, problem.n_features
         bias = bias_of(objective, reach=30.0)
         free = objective.intercept is Intercept.FREE
         whole = _core.NewtonLevel(problem.rows, objective.terms, bias, free, _BLAS)
