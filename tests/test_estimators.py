@@ -422,6 +422,36 @@ def test_a_warm_start_keeps_at_the_bound_who_is_there(solver, C):
     assert again > 0.95 * first > 100
 
 
+def unproven(model, data):
+    with pytest.warns(ConvergenceWarning):
+        return model.fit(*data)
+
+
+@pytest.mark.parametrize("random_state", [None, 0])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("solver", ["pegasos", "sgd"])
+def test_warm_starts_of_stochastic_solvers_go_on(solver, loss, random_state):
+    """Ten fits of ten epochs are about as good as one of a hundred."""
+    data, optimum = overlapping(300, 5), LinearSVC(loss=loss, tol=1e-9)
+    settings = {"solver": solver, "loss": loss, "tol": 1e-6, "random_state": random_state}
+    again, once = LinearSVC(warm_start=True, max_iter=10, **settings), LinearSVC(max_iter=100)
+    first, *_ = [unproven(again, data).certificate_ for _ in range(10)]
+    unproven(once.set_params(**settings), data)
+    least = optimum.fit(*data).certificate_.primal
+    assert again.certificate_.relative_gap < 0.3 * first.relative_gap
+    assert again.certificate_.primal - least < 5.0 * (once.certificate_.primal - least)
+
+
+@pytest.mark.parametrize("max_iter", [1, 3])
+def test_a_warm_start_of_newton_never_gets_worse(max_iter):
+    model = LinearSVC(
+        solver="newton", warm_start=True, max_iter=max_iter, tol=1e-9, fit_intercept=False
+    )
+    data = overlapping(300, 5)
+    values = [unproven(model, data).certificate_.primal for _ in range(8)]
+    assert (np.diff(values) <= 1e-12 * values[0]).all()
+
+
 def test_a_warm_start_on_other_data_starts_anew():
     model = LinearSVC(warm_start=True).fit(X, Y)
     assert model.fit(X[:50], Y[:50]).certificate_.status is Status.OPTIMAL

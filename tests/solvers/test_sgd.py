@@ -417,3 +417,14 @@ def test_the_size_of_the_perceptrons_features_does_not_matter():
         fit(objective_of(PERCEPTRON, Intercept.FREE, X=size * X, y=y)) for size in (1.0, 1024.0)
     )
     assert small.notes["mistakes"] == large.notes["mistakes"]
+
+
+@pytest.mark.parametrize("rule", ["plain", "adam"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_the_first_step_does_not_vanish_where_there_is_nothing_to_learn(rule, loss):
+    """A short run gains next to nothing on random labels, with any step."""
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(1000, 20)), rng.integers(0, 2, 1000)
+    model = LinearSVC(solver=SGD(rule=rule), loss=loss, tol=0.02, max_iter=500, random_state=0)
+    assert model.fit(rows, y).certificate_.relative_gap <= 0.02
+    assert model.solution_.notes["step0"] > 1e-5

@@ -186,15 +186,13 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         same = [solution.beta.shape for solution in last] == [cost.shape for cost in costs]
         if not (getattr(self, "warm_start", False) and same):
             return [Start(seed) for seed in seeds]
-        return [
-            Start(
-                seed,
-                solution.beta * (cost.mean() / max(solution.mean_cost, 1e-300)),
-                solution.b,
-                solution.w if solution.w.shape == (n_features,) else None,
-            )
-            for seed, solution, cost in zip(seeds, last, costs, strict=True)
-        ]
+        starts = []
+        for seed, solution, cost in zip(seeds, last, costs, strict=True):
+            ratio = float(cost.mean()) / max(solution.mean_cost, 1e-300)
+            w = solution.w if solution.w.shape == (n_features,) else None
+            past = int(solution.notes.get("epochs", 1)) if ratio == 1.0 else 1  # else all anew
+            starts.append(Start(seed, ratio * solution.beta, solution.b, w, max(1, past)))
+        return starts
 
     def _warn_if_unproven(self, X: Matrix) -> None:
         """Say what was reached whenever it is less than was asked for."""

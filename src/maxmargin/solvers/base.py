@@ -63,7 +63,7 @@ class Begun(NamedTuple):
 class Start:
     """Where to start: a dual point and its intercept, and the seed of every random choice.
 
-    `w` is the primal point beside it, where the two are not the same: for the stochastic solvers.
+    `w` is the primal point beside it, `past` the epochs that a stochastic solver made to get there.
     `samples` are those of the problem with kernel rows that other problems share.
     `begun` is for dual coordinate descent: epochs that were made already.
     """
@@ -72,6 +72,7 @@ class Start:
     beta: Array | None = None
     b: Any = 0.0
     w: Array | None = None
+    past: int = 1
     samples: KernelSamples | None = None
     begun: Begun | None = None
 

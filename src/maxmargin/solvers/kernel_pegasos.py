@@ -64,7 +64,7 @@ class KernelPegasos(Pegasos):
     def solve(
         self, objective: Objective | JointObjective, monitor: Monitor, start: Start
     ) -> Solution:
-        """Descend; a given start counts as one epoch already made."""
+        """Descend, from a given start with the steps that come after those made before."""
         if not isinstance(objective, Objective) or objective.kernel is None:
             raise ValueError("KernelPegasos needs an objective with a kernel: use Pegasos.")
         require_regularized(objective, self.name)

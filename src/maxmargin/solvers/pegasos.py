@@ -71,7 +71,7 @@ class Pegasos:
     def solve(
         self, objective: Objective | JointObjective, monitor: Monitor, start: Start
     ) -> Solution:
-        """Descend; a given start counts as one epoch already made."""
+        """Descend, from a given start with the steps that come after those made before."""
         if isinstance(objective, Objective):
             require(objective, self.name, regularized=True)
         uniform, size = self.sampling == "uniform", self.rows_a_step(objective.problem.n_samples)
@@ -86,14 +86,15 @@ class Pegasos:
         objective = descent.objective
         iterate, offset = Iterate(descent.dimension, descent.n_biases), curvature(objective)
         iterate.set(*descent.start_point(start))
-        if start.beta is not None:
-            offset += descent.sampler.n_batches
+        iterate.core.steps = past = descent.resume(start)
         method = PegasosMethod(self, objective, iterate, descent.bias, offset)
         status = descent.run(method, monitor, start)
         steps, horizon = iterate.core.steps, descent.window.horizon
         forgotten = horizon // 2 if horizon > descent.sampler.n_batches else 0
-        bound = self.bound(objective, steps, forgotten) if offset == 0.0 else math.inf
-        return monitor.finish(self.name, status, steps=steps, bound=bound)
+        known = offset == 0.0 and past == 0
+        bound = self.bound(objective, steps, forgotten) if known else math.inf
+        epochs = steps // descent.sampler.n_batches
+        return monitor.finish(self.name, status, steps=steps, bound=bound, epochs=epochs)
 
     def radius(self, objective: Objective | JointObjective) -> float:
         """√P(0) ≥ ‖w*‖: at the optimum ‖w‖² + Σ C_i ℓ = Σ conjugate_i(β_i) ≤ P(0)."""

@@ -40,6 +40,9 @@ RULES = ("plain", "momentum", "nesterov", "adagrad", "rmsprop", "adam")
 _TRIAL_ROWS = 2**13
 _MOST_TRIALS = 10
 
+#: A step that goes nowhere, in units of the first one tried.
+_AT_REST = 1e-12
+
 
 @dataclass(frozen=True)
 class SGD:
@@ -90,8 +93,11 @@ class SGD:
         point = descent.start_point(start)
         method = self._method(descent, schedule)
         method.set(*point)
+        if isinstance(method, _Plain):  # others have a memory, which is gone
+            method.iterate.core.steps = descent.resume(start)
         status = descent.run(method, monitor, start)
         notes = {"steps": method.steps, "mistakes": descent.window.mistakes}
+        notes["epochs"] = method.steps // descent.sampler.n_batches
         if schedule.step0 is not None:
             notes["step0"] = schedule.step0
         return monitor.finish(self.name, status, **notes)
@@ -189,15 +195,17 @@ def _sample(objective: Objective | JointObjective, seed: int) -> Objective | Joi
 def _lowest(cost: Callable[[float], float], start: float, factor: float = 4.0) -> float:
     """Find a local minimum of cost among start × factor^k; of near equals the smaller one.
 
-    The cost is that of a short run, and short steps are the better ones in the long run.
+    The cost is that of a short run, and short steps are the better ones in the long run. Equals are
+    near beside what the run gains, which is little where there is little to learn.
     """
-    best, lowest = start, cost(start)
+    best, lowest, at_rest = start, cost(start), cost(_AT_REST * start)
     for _ in range(_MOST_TRIALS):
-        if not (value := cost(best / factor)) <= 1.02 * lowest:
+        near = min(0.02 * lowest, 0.2 * max(0.0, at_rest - lowest))
+        if not (value := cost(best / factor)) <= lowest + near:
             break
         best, lowest = best / factor, min(value, lowest)
     if best != start:
-        return best
+        return best if lowest < at_rest else start  # a short run tells nothing
     for _ in range(_MOST_TRIALS):
         if not (value := cost(best * factor)) < 0.98 * lowest:
             break

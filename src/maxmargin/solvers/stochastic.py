@@ -112,6 +112,20 @@ class Descent:
         """The intercept as the method moves it."""
         return stochastic_bias(self.objective)
 
+    def resume(self, start: Start) -> int:
+        """Go on after the epochs before the start, if it is one; return the steps made in them.
+
+        The dual point counts as the mean of their recent half.
+        """
+        if start.beta is None:
+            return 0
+        steps = start.past * int(self.sampler.n_batches)
+        self.window = _core.Window(self.tally, 2 * steps)
+        if start.beta.ndim == 1:
+            visits = max(1.0, 0.5 * start.past)
+            self.tally[:, 0], self.tally[:, 1] = visits * start.beta, visits
+        return steps
+
     def beta(self) -> Array:
         """Return the dual point: the mean subgradient at the recent visits to each row."""
         total, visits = self.tally.T
