@@ -7,6 +7,7 @@ The settings are those that `benchmarks.linear` found; ours has one thread; medi
 
 import argparse
 import json
+import time
 from datetime import date
 from pathlib import Path
 from statistics import median
@@ -18,6 +19,7 @@ from benchmarks.peers import Effort, LinearTrial, Peer, all_peers
 from benchmarks.runner import Child, machine, warn_if_busy
 
 LIMIT = 30.0
+SETTLE = 0.1  # seconds in which threads of the one before, which spin for a while, come to rest
 DUELS = (
     ("imdb", "hinge", ("LIBLINEAR -s 3 1t", "Snap ML 1t", "LinearSVC/R dual")),
     ("imdb", "squared_hinge", ("LIBLINEAR -s 1 1t", "Snap ML 1t", "Snap ML 2t")),
@@ -44,6 +46,7 @@ def duel(name: str, loss: str, peers: list[Peer], repeats: int, data: Path) -> l
     fits: dict[Child, list[dict[str, float]]] = {child: [] for child in effort_of}
     for _ in range(repeats):
         for child, own in fits.items():
+            time.sleep(SETTLE)
             point = child.fit(effort_of[child], LIMIT)
             assert point, child.error
             own.append(point)

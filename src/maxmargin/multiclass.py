@@ -50,7 +50,7 @@ def class_labels(y: NDArray[Any]) -> NDArray[Any]:
         check_classification_targets(y)  # what cannot be sorted
     other = _second_label(y)
     classes = np.sort(y[[0, other]]) if other else np.unique(y)
-    whole = kind in "biu" or (kind == "f" and bool((classes % 1.0 == 0.0).all()))
+    whole = kind in "biu" or (kind == "f" and all(float(c).is_integer() for c in classes.tolist()))
     if not whole or 2 * len(classes) > len(y):
         check_classification_targets(classes if len(classes) <= 20 else y)
     return classes
