@@ -487,3 +487,8 @@ def test_lambda_is_asked_for_by_its_name():
 def test_minus_one_is_no_number_of_epochs():
     with pytest.raises(ValueError, match="max_iter must be"):
         PegasosClassifier(max_iter=-1).fit(X, Y)
+
+
+def test_several_labels_a_sample_are_sent_to_the_estimator_for_them():
+    with pytest.raises(ValueError, match="MultiOutputClassifier"):
+        PegasosClassifier().fit(X, np.c_[Y, Y])

@@ -37,6 +37,7 @@ from maxmargin.validation import (
     Matrix,
     check_choice,
     check_count,
+    check_one_label,
     check_positive,
     class_costs,
     sample_costs,
@@ -168,6 +169,7 @@ random_state, verbose
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PegasosClassifier:
         """Fit to the rows of X with labels y; `sample_weight` multiplies C = 1/(n lam)."""
+        check_one_label(self, y)
         X, y = (self._check_training if self._linear else self._check_rows)(X, y)
         classes = class_labels(y)
         check_positive("lam", self.lam, advice="It is 1/(n_samples * C).")
