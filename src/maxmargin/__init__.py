@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sklearn as _sklearn  # noqa: F401 - before SciPy: this order takes 0.2 s less
+
+# isort: split
 from maxmargin.certificate import Certificate, Status, certify
 from maxmargin.estimators import (
     SVC,
