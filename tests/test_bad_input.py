@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from made import csr, overlapping, regression
 from maxmargin import SVC, LinearSVC, LinearSVR, Status
 from maxmargin.solvers import SOLVERS
+from maxmargin.validation import wild_scales
 
 X, Y = overlapping(30, 3)
 XR, YR = regression(30, 3)
@@ -568,7 +569,18 @@ def test_a_column_of_tiny_noise_among_large_ones_is_told():
 def test_values_near_zero_are_not_taken_for_wild_columns():
     rows = X.copy()
     rows[::2, 0] = 1e-12
-    proven_or_warned(LinearSVC(), rows, Y)
+    assert wild_scales(rows) == ""
+    assert proven_or_warned(LinearSVC(), rows, Y) == []
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr], ids=["dense", "CSR"])
+def test_wild_columns_are_seen_in_long_and_wide_data(make):
+    rng = np.random.default_rng(0)
+    for shape in ((20_000, 3), (3, 20_000)):
+        rows = rng.normal(size=shape)
+        assert wild_scales(make(rows)) == ""
+        rows[:, 1] *= 1e9
+        assert "column 1 " in wild_scales(make(rows))
 
 
 def test_scales_that_agree_get_no_advice():

@@ -27,7 +27,7 @@ _TINY = 1e-300
 #: Values of X that are looked at to say how its columns differ.
 _ADVICE_VALUES = 2**20
 
-#: That are looked at after every fit, to see whether some columns differ by this factor.
+#: About as many are looked at after every fit, to see whether some may differ by this factor.
 _FEW_VALUES, _WILD = 2**12, 1e6
 
 #: Share of non-zeros below which CSR rows are faster than dense ones.
@@ -226,8 +226,8 @@ def class_costs(cost: Array, class_weight: Any, classes: NDArray[Any], y: NDArra
 
 def wild_scales(X: Matrix) -> str:
     """Say what scaling would do where columns differ so much that some count for nothing."""
-    values = X.data if sparse.issparse(X) else X[:: max(1, X.shape[0] // 64)]
-    sizes = np.abs(values[:_FEW_VALUES])
+    dense = not sparse.issparse(X)
+    sizes = np.abs(X[:: max(1, X.size // _FEW_VALUES)] if dense else X.data[:_FEW_VALUES])
     largest = float(sizes.max(initial=0.0))
     if _WILD * float(sizes.min(where=sizes > 0.0, initial=largest)) >= largest:  # no column is wild
         return ""

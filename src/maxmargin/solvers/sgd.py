@@ -96,8 +96,8 @@ class SGD:
         if isinstance(method, _Plain):  # others have a memory, which is gone
             method.iterate.core.steps = descent.resume(start)
         status = descent.run(method, monitor, start)
-        notes = {"steps": method.steps, "mistakes": descent.window.mistakes}
-        notes["epochs"] = method.steps // descent.sampler.n_batches
+        epochs = method.steps // descent.sampler.n_batches
+        notes = {"steps": method.steps, "epochs": epochs, "mistakes": descent.window.mistakes}
         if schedule.step0 is not None:
             notes["step0"] = schedule.step0
         return monitor.finish(self.name, status, **notes)
