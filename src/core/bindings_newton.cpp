@@ -83,6 +83,19 @@ void bind_newton(nb::module_& m) {
       .def("start", &start, "w"_a, "softness"_a, "centre"_a.none(), "stop"_a,
            "Go to w; without a centre, take the middle of the box.")
       .def(
+          "descend",
+          [](const Level& self, In<double> squared_norms, double feature, Random& random,
+             nb::callable stop) {
+            self.visit([&](auto& level) {
+              require_length(squared_norms, static_cast<Size>(level.z().size()), "squared_norms");
+              polled(stop, [&](Poll& poll) {
+                level.descend(squared_norms.data(), feature, random, poll);
+              });
+            });
+          },
+          "squared_norms"_a, "feature"_a, "random"_a, "stop"_a,
+          "Go to where stochastic steps of a squared loss lead; `feature` is the intercept's.")
+      .def(
           "step",
           [](const Level& self, nb::callable stop) {
             self.visit([&](auto& level) { polled(stop, [&](Poll& poll) { level.step(poll); }); });
@@ -128,7 +141,7 @@ void bind_newton(nb::module_& m) {
             std::vector<double> upper;
             self.visit([&](auto& level) {
               std::vector<double> kept;
-              polled(stop, [&](Poll& poll) { kept = level.hessian(poll); });
+              polled(stop, [&](Poll& poll) { level.hessian(poll, kept); });
               const Size dim = level.gram().dim();
               upper.resize(kept.size());
               for (Size j = 0; j < dim; ++j)

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "averaged.hpp"
 #include "clock.hpp"
 #include "gram_order.hpp"
 #include "newton_rows.hpp"
@@ -43,8 +44,8 @@ struct Lender {
 
   // The Hessian's upper triangle where the sample's rows are in the pieces that `flags` tells of
   // all rows; `places` are theirs among those. Its columns are where the Gram matrix has them.
-  virtual std::vector<double> hessian(const std::vector<std::uint8_t>& flags,
-                                      const std::int32_t* places, Poll& poll) = 0;
+  virtual void hessian(const std::vector<std::uint8_t>& flags, const std::int32_t* places,
+                       Poll& poll, std::vector<double>& out) = 0;
   virtual const GramMatrix& gram() const = 0;
 };
 
@@ -94,6 +95,21 @@ class NewtonLevel : public Lender {
 
   // Predicts z, and puts beta and its sums there.
   void evaluate() { pass(Move::kTo, w); }
+
+  // To where stochastic steps of a squared loss lead, or to 0 if that is better. A free intercept
+  // takes part in them with a feature of its own.
+  void descend(const double* squares, double feature, Random& random, Poll& poll) {
+    w = averaged_steps(rows_, terms_, squares, feature, random, poll);
+    if (free_) {
+      bias_.anchor = feature * w.back();
+      w.back() = 0.0;
+    }
+    evaluate();
+    if (primal <= loss_at_0(terms_, rows_.n_samples)) return;
+    std::fill(w.begin(), w.end(), 0.0);
+    if (free_) bias_.anchor = 0.0;
+    evaluate();
+  }
 
   // The centre at the middle of the box: right to first order for the rows at the kink, whoever
   // they are. Regression has to know z first, to tell the side. Squared losses need no centre.
@@ -177,16 +193,16 @@ class NewtonLevel : public Lender {
   }
 
   // The Hessian's upper triangle at the point, its columns where the Gram matrix has them.
-  std::vector<double> hessian(Poll& poll) {
+  void hessian(Poll& poll, std::vector<double>& out) {
     refresh_gram(poll);
-    return assembled();
+    assemble(out);
   }
 
   const GramMatrix& gram() const override { return gram_; }
   Size n_sloped() const override { return sums_.n_sloped; }
 
-  std::vector<double> hessian(const std::vector<std::uint8_t>& flags, const std::int32_t* places,
-                              Poll& poll) override {
+  void hessian(const std::vector<std::uint8_t>& flags, const std::int32_t* places, Poll& poll,
+               std::vector<double>& out) override {
     sums_.n_sloped = sums_.n_leaving = 0;
     for (Size k = 0; k < rows_.n_samples; ++k) {
       const std::uint8_t held = state_.flags[k] & kInGram, sloped = flags[places[k]] & kSloped;
@@ -194,7 +210,7 @@ class NewtonLevel : public Lender {
       sums_.n_sloped += sloped != 0;
       sums_.n_leaving += held && !sloped;
     }
-    return hessian(poll);
+    hessian(poll, out);
   }
 
  private:
@@ -211,10 +227,12 @@ class NewtonLevel : public Lender {
   // -d beta / d z of a sloped row, in units of its cost.
   double stiffness() const { return terms_.loss.bounded ? 1.0 / softness : 2.0; }
 
-  void pass(Move move, const std::vector<double>& direction, const std::vector<double>& point) {
+  void pass(Move move, const std::vector<double>& direction, const std::vector<double>& point,
+            Along along = {}) {
     auto* newton_pass = terms_.loss.bounded ? maxmargin::newton_pass<true, Rows>
                                             : maxmargin::newton_pass<false, Rows>;
-    sums_ = newton_pass(rows_, prox(), bias_, move, direction.data(), state_, combination_.data());
+    sums_ = newton_pass(rows_, prox(), bias_, move, direction.data(), along, state_,
+                        combination_.data());
     gradient_ = shifted(point, -1.0, combination_);
     imbalance = 0.5 * inner(gradient_, gradient_);
     softening = sums_.fenchel_young;
@@ -242,7 +260,8 @@ class NewtonLevel : public Lender {
   // Moves along the direction to where the derivative vanishes.
   void advance(const std::vector<double>& direction, Poll& poll) {
     const double slope_at_0 = inner(gradient_, direction);
-    if (trusting_) {  // the whole step at once saves a pass where it is right
+    const bool trusting = !exact_ && trusting_;
+    if (trusting) {  // the whole step at once saves a pass where it is right
       pass(Move::kBy, direction, shifted(w, 1.0, direction));
       if (std::fabs(inner(gradient_, direction)) <= kPrecision * std::fabs(slope_at_0)) {
         w = shifted(std::move(w), 1.0, direction);
@@ -256,20 +275,26 @@ class NewtonLevel : public Lender {
                          inner(w, direction), inner(direction, direction));
     const double length = exact_line_search(along, slope_at_0, kPrecision);
     w = shifted(std::move(w), length, direction);
-    for (Size k = 0; k < rows_.n_samples; ++k) state_.z[k] += length * state_.dz[k];
     trusting_ = length == 1.0;
-    pass(Move::kStay, w);
+    Along step{.length = length};
+    if (exact_) {  // (hessian - I) direction = -gradient - direction
+      step.slope = stiffness();
+      combination_ = shifted(std::move(combination_), length, shifted(gradient_, 1.0, direction));
+    }
+    pass(Move::kAlong, direction, w, step);
   }
 
   // -hessian^-1 gradient, by Cholesky; damped where rounding has spoilt the matrix.
   std::vector<double> next_direction(Poll& poll) {
+    exact_ = false;
     if (sample_) {
-      factor_ = sample_->hessian(state_.flags, places_, poll);
+      sample_->hessian(state_.flags, places_, poll, factor_);
       if (factorised()) return direction_by_factor(sample_->gram());
       sample_ = nullptr;
     }
-    factor_ = hessian(poll);
-    if (factorised()) return direction_by_factor(gram_);
+    hessian(poll, factor_);
+    exact_ = factorised();
+    if (exact_) return direction_by_factor(gram_);
     forget_gram();  // taking away an outlying row leaves its rounding errors behind
     refresh_gram(poll);
     return damped_direction();
@@ -296,15 +321,14 @@ class NewtonLevel : public Lender {
   }
 
   // I + stiffness * gram.
-  std::vector<double> assembled() const {
+  void assemble(std::vector<double>& hessian) const {
     const std::size_t dim = w.size();
-    std::vector<double> hessian(dim * dim);
+    hessian.resize(dim * dim);
     for (std::size_t j = 0; j < dim; ++j) {
       const double* column = gram_.column(static_cast<int>(j));
       for (std::size_t i = 0; i <= j; ++i) hessian[j * dim + i] = stiffness() * column[i];
       hessian[j * (dim + 1)] += 1.0;
     }
-    return hessian;
   }
 
   bool factorised() {
@@ -331,7 +355,8 @@ class NewtonLevel : public Lender {
   // -hessian^-1 gradient, scaled to a unit diagonal, with the least ridge that factorises.
   std::vector<double> damped_direction() {
     const std::size_t dim = w.size();
-    std::vector<double> scaled = assembled(), scale(dim), direction = gram_.placed(gradient_);
+    std::vector<double> scaled, scale(dim), direction = gram_.placed(gradient_);
+    assemble(scaled);
     for (std::size_t j = 0; j < dim; ++j) scale[j] = 1.0 / std::sqrt(scaled[j * (dim + 1)]);
     for (std::size_t j = 0; j < dim; ++j)
       for (std::size_t i = 0; i <= j; ++i) scaled[j * dim + i] *= scale[i] * scale[j];
@@ -356,6 +381,7 @@ class NewtonLevel : public Lender {
   NewtonSums sums_;
   GramMatrix gram_;             // upper triangle, of the rows flagged as held, by cost
   std::vector<double> factor_;  // of Cholesky
+  bool exact_ = false;          // the factor is that of the point's own Hessian
   bool trusting_;               // the last step had length 1
   bool promised_ = false;       // the caller has seen that the gap looks small enough
   bool ahead_ = false;          // w has moved on, z and beta have not

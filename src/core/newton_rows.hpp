@@ -33,27 +33,37 @@ enum class Move {
   kStay,  // z as it is
   kTo,    // z = X direction + bias
   kBy,    // dz = X direction, z += dz
+  kAlong  // z += length * dz, which is at hand
+};
+
+// A step along dz = X direction, which the combination has made as if no row left its piece.
+struct Along {
+  double length = 1.0;
+  double slope = 0.0;  // -d beta / d z of a sloped row, in units of its cost
 };
 
 // Moves z, then beta to its maximisers, and `combination` = sum of beta_k x_k along with it: one
 // pass over the rows, whose chunk is still in the cache when its turn comes again. Without a move
-// only the rows whose beta changes are read.
+// only the rows whose beta changes are read, and along a step only those that leave their piece.
 template <bool soft, class Rows>
 MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, const Proximal prox, Bias bias, Move move,
-                                        const double* direction, RowState& state,
+                                        const double* direction, const Along along, RowState& state,
                                         double* combination) {
   double next[kMaxChunk], sloped[kMaxChunk];
   RowSum sum(rows, combination);
   NewtonSums sums;
-  const double offset = move == Move::kStay ? 0.0
-                                            : bias.feature * direction[rows.n_features] +
-                                                  (move == Move::kTo ? bias.anchor : 0.0);
+  const bool reads = move == Move::kTo || move == Move::kBy;
+  const double offset =
+      reads ? bias.feature * direction[rows.n_features] + (move == Move::kTo ? bias.anchor : 0.0)
+            : 0.0;
   const auto follow = [&](Size from, Size count, const double* products) MAXMARGIN_INLINED {
     double* __restrict z = state.z.data() + from, * __restrict dz = state.dz.data() + from;
     if (move == Move::kTo)
       for (Size j = 0; j < count; ++j) z[j] = products[j] + offset;
     if (move == Move::kBy)
       for (Size j = 0; j < count; ++j) z[j] += dz[j] = products[j] + offset;
+    if (move == Move::kAlong)
+      for (Size j = 0; j < count; ++j) z[j] += along.length * dz[j];
     double losses = 0.0, gaps = 0.0;
 #pragma omp simd reduction(+ : losses, gaps)
     for (Size j = 0; j < count; ++j) {
@@ -73,7 +83,11 @@ MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, const Proximal prox, B
     double total = 0.0;
 #pragma omp simd reduction(+ : total)
     for (Size j = 0; j < count; ++j) {
-      const double change = next[j] - beta[j];
+      const double before = beta[j], own = flags[j] & kSloped;
+      const double foretold =
+          before - own * along.length * along.slope * prox.terms.cost[from + j] * dz[j];
+      const bool stays = along.slope > 0.0 && own * sloped[j] * before * next[j] > 0.0;
+      const double change = stays ? 0.0 : next[j] - foretold;
       beta[j] = next[j];
       next[j] = change;
       total += change;
@@ -87,7 +101,7 @@ MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, const Proximal prox, B
       sums.n_leaving += held != 0 && now == 0;
     }
   };
-  in_streams(rows, 0, rows.n_samples, move == Move::kStay ? nullptr : direction, follow);
+  in_streams(rows, 0, rows.n_samples, reads ? direction : nullptr, follow);
   sum.finish();
   return sums;
 }

@@ -51,16 +51,7 @@ class LineDerivative {
                  double constant, double square)
       : prox_(prox), z_(z), dz_(dz), count_(count), constant_(constant), square_(square) {}
 
-  MAXMARGIN_CLONES Value at(double s) const {
-    double derivative = constant_ + s * square_, curvature = square_;
-#pragma omp simd reduction(+ : derivative, curvature)
-    for (Size k = 0; k < count_; ++k) {
-      const Slope at = slope(prox_.terms[k], prox_.soften(k), prox_.centre[k], z_[k] + s * dz_[k]);
-      derivative -= at.beta * dz_[k];
-      curvature += at.weight() * dz_[k] * dz_[k];
-    }
-    return {derivative, curvature};
-  }
+  Value at(double s) const { return prox_.softness > 0.0 ? at<true>(s) : at<false>(s); }
 
   // From now on s lies in [low, high].
   MAXMARGIN_CLONES void narrow(double low, double high) {
@@ -98,6 +89,21 @@ class LineDerivative {
   }
 
  private:
+  template <bool soft>
+  MAXMARGIN_CLONES Value at(double s) const {
+    const Proximal prox = prox_;
+    const double *const z = z_, *const dz = dz_;
+    double derivative = constant_ + s * square_, curvature = square_;
+#pragma omp simd reduction(+ : derivative, curvature)
+    for (Size k = 0; k < count_; ++k) {
+      const Slope at =
+          slope(prox.terms[k], soft ? prox.soften(k) : 0.0, prox.centre[k], z[k] + s * dz[k]);
+      derivative -= at.beta * dz[k];
+      curvature += at.weight() * dz[k] * dz[k];
+    }
+    return {derivative, curvature};
+  }
+
   Proximal prox_;
   const double* z_;
   const double* dz_;
@@ -111,6 +117,7 @@ class LineDerivative {
 // and piecewise linear: Newton's iteration inside a bracket.
 inline double exact_line_search(LineDerivative& along, double slope_at_0, double precision) {
   constexpr double kNarrower = 0.3;
+  constexpr int kFew = 3;  // evaluations cost less than to sort the rows
   double low = 0.0, high = std::numeric_limits<double>::infinity();
   double low_slope = slope_at_0, high_slope = 0.0;
   double narrowed = std::numeric_limits<double>::infinity();  // the bracket's width, last time
@@ -125,7 +132,7 @@ inline double exact_line_search(LineDerivative& along, double slope_at_0, double
       high = s;
       high_slope = derivative;
     }
-    if (high - low < kNarrower * narrowed) {
+    if (evaluation >= kFew && high - low < kNarrower * narrowed) {
       along.narrow(low, high);
       narrowed = high - low;
     }

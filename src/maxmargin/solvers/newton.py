@@ -12,10 +12,9 @@ from scipy.linalg import cython_blas, cython_lapack
 import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.objective import Intercept, Objective
-from maxmargin.problem import Problem
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start
-from maxmargin.solvers.bias import bias_of
+from maxmargin.solvers.bias import bias_of, typical_norm
 from maxmargin.solvers.refusals import require
 from maxmargin.validation import Array, check_count, check_positive
 
@@ -37,6 +36,9 @@ _IN_VAIN = 8
 #: That a sample should hold at most, since it is a copy, if a smaller one can lend its curvature.
 _SAMPLE_VALUES = 2**23
 
+#: Up to so many, steps from 0 take no longer than to look for a better start.
+_FEW_ROWS = 1000
+
 #: On one sample of the rows; where more would be needed, the next sample is the better place.
 _STEPS_PER_SAMPLE = 50
 
@@ -48,7 +50,8 @@ class Newton:
     Absolute losses are softened over a width that shrinks from outer step to outer step around the
     last dual point (an augmented Lagrangian method), squared losses need no softening. Large
     problems are first solved on samples of the rows, each about `growth` times the last; of a very
-    large X only on the smaller ones.
+    large X only on the smaller ones. Squared losses start from averaged stochastic steps instead
+    where no sample has rows enough to lend its curvature.
 
     Parameters
     ----------
@@ -95,8 +98,17 @@ class Newton:
                 monitor.judge(start.w, start.b, beta, 0)
             status = monitor.judge(w[:d], whole.b, beta, 0)
         else:
-            w, softness, n_iter = self._climb(objective, whole, bias, monitor, start.seed)
-            whole.start(w, softness, _centre(n_iter, n), monitor.stopped)
+            samples = _samples(objective, self._sample_sizes(objective), start.seed)
+            if samples or objective.loss.bounded or n <= _FEW_ROWS:
+                w, softness, n_iter = self._climb(objective, samples, whole, bias, monitor)
+                whole.start(w, softness, _centre(n_iter, n), monitor.stopped)
+            else:
+                whole.descend(
+                    problem.squared_norms,
+                    typical_norm(problem.squared_norms, problem.cost) if free else bias.feature,
+                    _core.Random(start.seed),
+                    monitor.stopped,
+                )
         follows = not (objective.loss.bounded or free)  # the dual point from w
         before, least, in_vain = n_iter, math.inf, 0
         while status is Status.RUNNING:
@@ -118,10 +130,10 @@ class Newton:
     def _climb(
         self,
         objective: Objective,
+        samples: list[tuple[NDArray[np.int32], Array]],
         whole: _core.NewtonLevel,
         bias: _core.Bias,
         monitor: Monitor,
-        seed: int,
     ) -> tuple[Array, float, int]:
         """Solve the samples; return where the whole is to start, and the steps made.
 
@@ -130,7 +142,6 @@ class Newton:
         problem, free = objective.problem, objective.intercept is Intercept.FREE
         d, n_iter = problem.n_features, 0
         w, softness = np.zeros(d + 1), self.softness * objective.unit
-        samples = _samples(objective, self._sample_sizes(problem), seed)
         for places, cost in samples:
             sample = problem.part(places, cost)
             terms = objective.terms_of(sample.y, sample.cost)
@@ -149,9 +160,16 @@ class Newton:
             whole.borrow(level, places)
         return w, softness, n_iter
 
-    def _sample_sizes(self, problem: Problem) -> list[int]:
-        """Ascending; the smallest has eight rows a feature, a large one is needed to lend."""
+    def _sample_sizes(self, objective: Objective) -> list[int]:
+        """Ascending; the smallest has eight rows a feature, a large one is needed to lend.
+
+        Squared losses are worth no sample that cannot lend.
+        """
+        problem = objective.problem
         n, d = problem.n_samples, problem.n_features
+        lending = 2 * _core.ROWS_TO_LEND * (d + 1)
+        if not objective.loss.bounded and n // self.growth < lending:
+            return []
         sizes = []
         size = n // self.growth
         while size >= max(1000, 8 * d):
@@ -160,7 +178,7 @@ class Newton:
         while (
             len(sizes) > 1
             and sizes[0] * problem.n_stored > _SAMPLE_VALUES * n
-            and sizes[1] > 2 * _core.ROWS_TO_LEND * (d + 1)
+            and sizes[1] > lending
         ):
             del sizes[0]
         return sizes[::-1]
