@@ -20,6 +20,7 @@ from benchmarks.runner import Child, machine, warn_if_busy
 
 LIMIT = 30.0
 SETTLE = 0.1  # seconds in which threads of the one before, which spin for a while, come to rest
+BRIEF = 0.1  # seconds
 DUELS = (
     ("imdb", "hinge", ("LIBLINEAR -s 3 1t", "Snap ML 1t", "LinearSVC/R dual")),
     ("imdb", "squared_hinge", ("LIBLINEAR -s 1 1t", "Snap ML 1t", "Snap ML 2t")),
@@ -43,16 +44,15 @@ def duel(name: str, loss: str, peers: list[Peer], repeats: int, data: Path) -> l
         for peer, child in zip(peers, bare, strict=True)
     ]
     effort_of = dict(zip((*bare, *whole), (*efforts, *efforts), strict=True))
-    fits: dict[Child, list[dict[str, float]]] = {child: [] for child in effort_of}
+    turns: dict[Child, list[list[dict[str, float]]]] = {child: [] for child in effort_of}
     for _ in range(repeats):
-        for child, own in fits.items():
+        for child, own in turns.items():
             time.sleep(SETTLE)
-            point = child.fit(effort_of[child], LIMIT)
-            assert point, child.error
-            own.append(point)
-    for child in fits:
+            own.append(_turn(child, effort_of[child]))
+    for child in turns:
         child.close()
-    seconds = {child: median(point["seconds"] for point in own) for child, own in fits.items()}
+    fits = {child: _better_place(own) for child, own in turns.items()}
+    seconds = {child: _seconds(own) for child, own in fits.items()}
     ours = seconds[bare[0]]
     rows = []
     for peer, effort, one, two in zip(peers, efforts, bare, whole, strict=True):
@@ -63,6 +63,26 @@ def duel(name: str, loss: str, peers: list[Peer], repeats: int, data: Path) -> l
             f" | {seconds[one] / ours:.2f} | {seconds[two] / ours:.2f} |"
         )
     return rows
+
+
+def _turn(child: Child, effort: Effort) -> list[dict[str, float]]:
+    """Fit once, and a brief fit once more: the first has to wake the machine up."""
+    points: list[dict[str, float]] = []
+    while not points or (len(points) == 1 and points[0]["seconds"] < BRIEF):
+        point = child.fit(effort, LIMIT)
+        assert point, child.error
+        points.append(point)
+    return points
+
+
+def _better_place(turns: list[list[dict[str, float]]]) -> list[dict[str, float]]:
+    """Return the first fits, or the second ones: a peer's threads may be in its own way then."""
+    places = [[turn[place] for turn in turns] for place in range(min(map(len, turns)))]
+    return min(places, key=_seconds)
+
+
+def _seconds(fits: list[dict[str, float]]) -> float:
+    return median(fit["seconds"] for fit in fits)
 
 
 def _first_that_does(peer: dict[str, Any], optimum: float) -> Effort:
@@ -87,7 +107,9 @@ def main() -> None:
 Medians of {args.repeats} fits each, one fit of each in turn, no intercept, C = 1; `1t`, `2t` are
 threads. The settings are those with which `linear.md` finds them within 0.1 % of the optimum.
 `whole` fits begin with the arrays: a peer that reads a format of its own converts them each time.
-Before each fit the machine rests for {SETTLE} s, so that caches are cold, which small fits feel.
+Before each turn the machine rests for {SETTLE} s; fits of less than {BRIEF} s are made twice then, and
+each peer's better place counts: the first fit wakes the machine up, in the second threads of the
+first may still spin.
 {about["cpu"]}, {about["cores"]} cores, {today}.
 
 | data | loss | peer | tol | above the optimum | ms | whole, ms | ratio | whole ratio |
