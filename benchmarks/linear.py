@@ -33,7 +33,7 @@ REFERENCES = (  # tried in this order, until one ends within the limit
 CURVE_GOAL = 3e-4  # on the sets that get a figure, the ladder is climbed further
 PATIENCE = 4  # settings without progress before a peer is given up
 HOPELESS = 50.0  # a fit this many times slower than the fastest so far is ended early...
-HOPELESS_SECONDS = 5.0  # ... but not before this
+HOPELESS_SECONDS = 2.0  # ... but not before this
 
 
 @dataclass(frozen=True)
