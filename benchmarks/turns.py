@@ -107,9 +107,9 @@ def main() -> None:
 Medians of {args.repeats} fits each, one fit of each in turn, no intercept, C = 1; `1t`, `2t` are
 threads. The settings are those with which `linear.md` finds them within 0.1 % of the optimum.
 `whole` fits begin with the arrays: a peer that reads a format of its own converts them each time.
-Before each turn the machine rests for {SETTLE} s; fits of less than {BRIEF} s are made twice then, and
-each peer's better place counts: the first fit wakes the machine up, in the second threads of the
-first may still spin.
+Before each turn the machine rests for {SETTLE} s; fits of less than {BRIEF} s are made twice then,
+and each peer's better place counts: the first fit wakes the machine up, in the second threads of
+the first may still spin.
 {about["cpu"]}, {about["cores"]} cores, {today}.
 
 | data | loss | peer | tol | above the optimum | ms | whole, ms | ratio | whole ratio |

@@ -52,33 +52,50 @@ def proven_or_warned(model, X, y):
 @MODELS
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_numbers_that_are_not_finite_are_refused(Model, X, y, value):
-    with pytest.raises(ValueError, match=r"X contains (NaN|infinity)"):
+    place = rf"first such value is {value} at row 4, column 1, of 1\. Leave .* out"
+    with pytest.raises(ValueError, match=rf"(?s)X contains (NaN|infinity).*{place}"):
         Model().fit(changed(X, value), y)
 
 
 @MODELS
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_numbers_that_are_not_finite_are_refused_in_csr(Model, X, y, value):
-    with pytest.raises(ValueError, match=r"X contains (NaN|infinity)"):
+    place = rf"first such value is {value} at row 4, column 1, of 1\."
+    with pytest.raises(ValueError, match=rf"(?s)X contains (NaN|infinity).*{place}"):
         Model().fit(csr(changed(X, value)), y)
+    with pytest.raises(ValueError, match=rf"(?s)X contains (NaN|infinity).*{place}"):
+        Model().fit(X, y).predict(csr(changed(X, value)))
 
 
 @MODELS
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_labels_that_are_not_finite_are_refused(Model, X, y, value):
-    with pytest.raises(ValueError, match=r"y contains (NaN|infinity)"):
+    place = rf"first such value is {value} at position 4, of 1\."
+    with pytest.raises(ValueError, match=rf"(?s)y contains (NaN|infinity).*{place}"):
         Model().fit(X, changed(y, value))
 
 
 @MODELS
 def test_strings_in_x_are_refused(Model, X, y):
-    with pytest.raises(ValueError, match="could not convert string to float"):
+    message = "could not convert string to float: 'many'\nX must hold numbers: .*OneHotEncoder"
+    with pytest.raises(ValueError, match=message):
         Model().fit(changed(X, "many"), y)
 
 
 def test_strings_as_targets_are_refused_in_regression():
-    with pytest.raises(ValueError, match="could not convert string to float"):
+    with pytest.raises(
+        ValueError, match=r"could not convert string to float: .*'a'.*\ny must hold"
+    ):
         LinearSVR().fit(XR, ["a"] * 30)
+
+
+@MODELS
+@pytest.mark.parametrize("value", ["a", 0, 1.5, True])
+def test_n_jobs_counts_threads(Model, X, y, value):
+    if "n_jobs" not in Model().get_params():
+        pytest.skip("one thread")
+    with pytest.raises(ValueError, match=r"n_jobs must be None or a whole number .* -1 means"):
+        Model(n_jobs=value).fit(X, y)
 
 
 @MODELS

@@ -96,6 +96,8 @@ def test_partial_fit_goes_on_from_fit(classes):
     assert model.t_ == steps + 5
     with pytest.raises(AttributeError, match="stream is not kept"):
         _ = model.certificate_
+    with pytest.raises(AttributeError, match="no history after partial_fit"):
+        _ = model.history_
 
 
 def test_a_batch_of_another_width_is_refused():

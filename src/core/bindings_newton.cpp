@@ -69,12 +69,16 @@ void bind_newton(nb::module_& m) {
   nb::class_<Blas>(m, "Blas", "Functions of SciPy's BLAS and LAPACK.")
       .def(
           "__init__",
-          [](Blas* self, nb::capsule dsyrk, nb::capsule dpotrf, nb::capsule dpotrs) {
-            new (self) Blas{function_from<Dsyrk>(dsyrk, "void (char *, char *, int *, int *"),
-                            function_from<Dpotrf>(dpotrf, "void (char *, int *, "),
-                            function_from<Dpotrs>(dpotrs, "void (char *, int *, int *, ")};
+          [](Blas* self, nb::capsule dsyrk, nb::capsule dgemm, nb::capsule dtrsm,
+             nb::capsule dpotrf, nb::capsule dpotrs) {
+            new (self)
+                Blas{function_from<Dsyrk>(dsyrk, "void (char *, char *, int *, int *"),
+                     function_from<Dgemm>(dgemm, "void (char *, char *, int *, int *, int *"),
+                     function_from<Dtrsm>(dtrsm, "void (char *, char *, char *, char *, "),
+                     function_from<Dpotrf>(dpotrf, "void (char *, int *, "),
+                     function_from<Dpotrs>(dpotrs, "void (char *, int *, int *, ")};
           },
-          "dsyrk"_a, "dpotrf"_a, "dpotrs"_a);
+          "dsyrk"_a, "dgemm"_a, "dtrsm"_a, "dpotrf"_a, "dpotrs"_a);
 
   m.attr("ROWS_TO_LEND") = kRowsToLend;
   nb::class_<Level>(m, "NewtonLevel", "Newton's method on all rows, or on a sample.")

@@ -9,6 +9,17 @@ using Dsyrk = void (*)(const char* uplo, const char* trans, const int* n, const 
                        const double* alpha, const double* a, const int* lda, const double* beta,
                        double* c, const int* ldc);
 
+// C := alpha A B + beta C, A and B transposed or not.
+using Dgemm = void (*)(const char* transa, const char* transb, const int* m, const int* n,
+                       const int* k, const double* alpha, const double* a, const int* lda,
+                       const double* b, const int* ldb, const double* beta, double* c,
+                       const int* ldc);
+
+// Solves A X = alpha B in place of B, A a triangle.
+using Dtrsm = void (*)(const char* side, const char* uplo, const char* transa, const char* diag,
+                       const int* m, const int* n, const double* alpha, const double* a,
+                       const int* lda, double* b, const int* ldb);
+
 // Cholesky factor of A in place.
 using Dpotrf = void (*)(const char* uplo, const int* n, double* a, const int* lda, int* info);
 
@@ -18,6 +29,8 @@ using Dpotrs = void (*)(const char* uplo, const int* n, const int* nrhs, const d
 
 struct Blas {
   Dsyrk dsyrk;
+  Dgemm dgemm;
+  Dtrsm dtrsm;
   Dpotrf dpotrf;
   Dpotrs dpotrs;
 };

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "bias.hpp"
-#include "blas.hpp"
 #include "gram_bits.hpp"
+#include "panels.hpp"
 
 namespace maxmargin {
 
@@ -191,17 +191,18 @@ class TileBatch {
 template <class Rows>
 class GramSum {
  public:
+  static constexpr int kRowsAtATime = 256;
+
   // About `expected` rows will be added.
-  GramSum(const Rows& rows, Bias bias, Dsyrk dsyrk, double sign, Size expected, GramMatrix& gram)
+  GramSum(const Rows& rows, Bias bias, double sign, Size expected, GramMatrix& gram)
       : rows_(rows),
         bias_(bias),
-        dsyrk_(dsyrk),
         sign_(sign),
         matrix_(gram),
         gram_(gram.data()),
         dim_(gram.dim()),
         stride_(gram.stride()),
-        columns_(std::clamp(kBlock / dim_, 256, 1024)),
+        columns_(std::clamp(kBlock / dim_, 2 * kRowsAtATime, 4 * kRowsAtATime)),
         column_(dim_ + 1),
         value_(dim_ + 1),
         bits_(gram, sign, expected),
@@ -222,16 +223,19 @@ class GramSum {
     enqueue(i, std::sqrt(weight));
   }
 
-  void flush() {
-    const double one = 1.0;
+  // Room for kRowsAtATime more: to be asked for before they come, where an exception may pass.
+  void make_room(const Blas& blas, Poll& poll) {
+    if (filled_ + kRowsAtATime > columns_) flush_block(blas, poll);
+  }
+
+  void flush_block(const Blas& blas, Poll& poll) {
     if (filled_ > 0)
-      dsyrk_("U", "N", &dim_, &filled_, &sign_, block_.data(), &dim_, &one, gram_, &stride_);
+      add_panels(blas, "N", dim_, filled_, sign_, block_.data(), dim_, gram_, stride_, poll);
     filled_ = 0;
   }
 
-  // All that still waits.
-  MAXMARGIN_INLINE void finish() {
-    flush();
+  // What waits elsewhere.
+  MAXMARGIN_INLINE void flush_batches() {
     bits_.flush();
     tiles_.flush();
   }
@@ -283,13 +287,12 @@ class GramSum {
     const auto x = rows_.entries(i);
     for (Size j = 0; j < x.count; ++j) column[matrix_.place(x.column(j))] = root * x.value(j);
     column[matrix_.place(dim_ - 1)] = root * bias_.feature;
-    if (++filled_ == columns_) flush();
+    ++filled_;
   }
 
-  static constexpr int kBlock = 32768;  // values: half an L2 cache, where 256 columns fit in it
+  static constexpr int kBlock = 32768;  // values: half an L2 cache, where the columns fit in it
   const Rows& rows_;
   Bias bias_;
-  Dsyrk dsyrk_;
   double sign_;
   const GramMatrix& matrix_;
   double* gram_;

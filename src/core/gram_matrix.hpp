@@ -6,10 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "clock.hpp"
 #include "lines.hpp"
 #include "rows.hpp"
 
 namespace maxmargin {
+
+constexpr Size kColumnsPerPoll = 64;  // of a matrix that is filled or copied
 
 constexpr double kTileCost = 3.0;  // of a tile for one row, against a product made by itself
 
@@ -34,10 +37,17 @@ class GramMatrix {
   int dim() const { return dim_; }
   int stride() const { return stride_; }
 
-  void resize(int dim) {
+  // All zeros.
+  void resize(int dim, Poll& poll) {
     dim_ = dim;
     stride_ = (dim + kLine - 1) / kLine * kLine;
-    values_.assign(static_cast<std::size_t>(stride_) * stride_, 0.0);
+    const std::size_t column = static_cast<std::size_t>(stride_);
+    values_.clear();
+    values_.reserve(column * column);
+    for (std::size_t j = 1; j <= column; ++j) {
+      if (j % kColumnsPerPoll == 0) poll();
+      values_.resize(j * column, 0.0);
+    }
   }
   void clear() { std::fill(values_.begin(), values_.end(), 0.0); }
 

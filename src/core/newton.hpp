@@ -195,7 +195,7 @@ class NewtonLevel : public Lender {
   // The Hessian's upper triangle at the point, its columns where the Gram matrix has them.
   void hessian(Poll& poll, std::vector<double>& out) {
     refresh_gram(poll);
-    assemble(out);
+    assemble(out, poll);
   }
 
   const GramMatrix& gram() const override { return gram_; }
@@ -289,30 +289,26 @@ class NewtonLevel : public Lender {
     exact_ = false;
     if (sample_) {
       sample_->hessian(state_.flags, places_, poll, factor_);
-      if (factorised()) return direction_by_factor(sample_->gram());
+      if (factorised(poll)) return direction_by_factor(sample_->gram());
       sample_ = nullptr;
     }
     hessian(poll, factor_);
-    exact_ = factorised();
+    exact_ = factorised(poll);
     if (exact_) return direction_by_factor(gram_);
     forget_gram();  // taking away an outlying row leaves its rounding errors behind
     refresh_gram(poll);
-    return damped_direction();
+    return damped_direction(poll);
   }
 
   void refresh_gram(Poll& poll) {
     if (gram_.empty()) {
-      gram_.resize(static_cast<int>(w.size()));
+      gram_.resize(static_cast<int>(w.size()), poll);
       if constexpr (Rows::kSparse)
         if (gram_.dim() > BitBatch::kWidest && sums_.n_sloped > 2 * gram_.dim())
           gram_.arrange(places_of(rows_, bias_, state_.flags, kSloped));
     }
     if (sums_.n_leaving > sums_.n_sloped) forget_gram();  // fewer rows to add anew
-    constexpr Size kFlopsPerPoll = Size(1) << 29;
-    const Size dim = static_cast<Size>(w.size());
-    in_parts(std::max<Size>(1, kFlopsPerPoll / (dim * dim)), poll, [&](Size begin, Size end) {
-      newton_gram(rows_, terms_.cost, bias_, begin, end, blas_.dsyrk, state_.flags.data(), gram_);
-    });
+    newton_gram(rows_, terms_.cost, bias_, blas_, state_.flags, gram_, poll);
   }
 
   void forget_gram() {
@@ -321,21 +317,21 @@ class NewtonLevel : public Lender {
   }
 
   // I + stiffness * gram.
-  void assemble(std::vector<double>& hessian) const {
+  void assemble(std::vector<double>& hessian, Poll& poll) const {
     const std::size_t dim = w.size();
-    hessian.resize(dim * dim);
+    hessian.reserve(dim * dim);
     for (std::size_t j = 0; j < dim; ++j) {
+      if (j % kColumnsPerPoll == 0) poll();
+      if (hessian.size() < dim * dim) hessian.resize((j + 1) * dim);
       const double* column = gram_.column(static_cast<int>(j));
       for (std::size_t i = 0; i <= j; ++i) hessian[j * dim + i] = stiffness() * column[i];
       hessian[j * (dim + 1)] += 1.0;
     }
   }
 
-  bool factorised() {
+  bool factorised(Poll& poll) {
     const int dim = static_cast<int>(w.size());
-    int info = 0;
-    blas_.dpotrf("U", &dim, factor_.data(), &dim, &info);
-    return info == 0;
+    return factorise(blas_, dim, factor_.data(), dim, poll);
   }
 
   // -hessian^-1 gradient, of a factor whose columns are where this matrix has them.
@@ -353,17 +349,17 @@ class NewtonLevel : public Lender {
   }
 
   // -hessian^-1 gradient, scaled to a unit diagonal, with the least ridge that factorises.
-  std::vector<double> damped_direction() {
+  std::vector<double> damped_direction(Poll& poll) {
     const std::size_t dim = w.size();
     std::vector<double> scaled, scale(dim), direction = gram_.placed(gradient_);
-    assemble(scaled);
+    assemble(scaled, poll);
     for (std::size_t j = 0; j < dim; ++j) scale[j] = 1.0 / std::sqrt(scaled[j * (dim + 1)]);
     for (std::size_t j = 0; j < dim; ++j)
       for (std::size_t i = 0; i <= j; ++i) scaled[j * dim + i] *= scale[i] * scale[j];
     for (double ridge = 1e-15; ridge < 10.0; ridge *= 10.0) {
       factor_ = scaled;
       for (std::size_t j = 0; j < dim; ++j) factor_[j * (dim + 1)] = 1.0 + ridge;
-      if (factorised()) break;
+      if (factorised(poll)) break;
     }
     for (std::size_t j = 0; j < dim; ++j) direction[j] *= -scale[j];
     solve_with_factor(direction);

@@ -106,31 +106,64 @@ MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, const Proximal prox, B
   return sums;
 }
 
-// gram = sum over the sloped rows of cost_k x_k x_k', by the rows that entered or left since. All
-// weights are cost_k times one number that changes with the softness, so this sum does not.
-template <class Rows>
-MAXMARGIN_CLONES void newton_gram(const Rows& rows, const double* cost, Bias bias, Size begin,
-                                  Size end, Dsyrk dsyrk, std::uint8_t* flags, GramMatrix& gram) {
-  constexpr Size kAhead = 4;
-  std::vector<std::int32_t> changed(static_cast<std::size_t>(end - begin));
-  Size n_changed = 0, n_leaving = 0;
-  for (Size k = begin; k < end; ++k) {  // which ones is hard to foretell: without a branch
-    changed[n_changed] = static_cast<std::int32_t>(k);
-    n_changed += flags[k] == kSloped || flags[k] == kInGram;
-    n_leaving += flags[k] == kInGram;
+// The rows of a Gram matrix that change.
+struct Changed {
+  std::vector<std::int32_t> rows;
+  Size entering = 0, leaving = 0;
+
+  explicit Changed(const std::vector<std::uint8_t>& flags) : rows(flags.size()) {
+    Size count = 0;
+    for (std::size_t k = 0; k < flags.size(); ++k) {  // hard to foretell: without a branch
+      rows[count] = static_cast<std::int32_t>(k);
+      entering += flags[k] == kSloped;
+      leaving += flags[k] == kInGram;
+      count = entering + leaving;
+    }
   }
-  GramSum<Rows> entering(rows, bias, dsyrk, 1.0, n_changed - n_leaving, gram);
-  GramSum<Rows> leaving(rows, bias, dsyrk, -1.0, n_leaving, gram);
-  for (Size j = 0; j < n_changed; ++j) {
-    if (j + 2 * kAhead < n_changed) rows.prefetch_offset(changed[j + 2 * kAhead]);
-    if (j + kAhead < n_changed) rows.prefetch(changed[j + kAhead]);
-    const Size k = changed[j];
+  Size count() const { return entering + leaving; }
+};
+
+// Those from `begin` to `end`. No exception may pass a function with clones.
+template <class Rows>
+MAXMARGIN_CLONES void add_changed(const Rows& rows, const double* cost, const Changed& changed,
+                                  Size begin, Size end, std::uint8_t* flags,
+                                  GramSum<Rows>& entering, GramSum<Rows>& leaving) {
+  constexpr Size kAhead = 4;
+  const std::int32_t* const order = changed.rows.data();
+  const Size count = changed.count();
+  for (Size j = begin; j < end; ++j) {
+    if (j + 2 * kAhead < count) rows.prefetch_offset(order[j + 2 * kAhead]);
+    if (j + kAhead < count) rows.prefetch(order[j + kAhead]);
+    const Size k = order[j];
     const bool sloped = (flags[k] & kSloped) != 0;
     (sloped ? entering : leaving).add(k, cost[k]);
     flags[k] = sloped ? kSloped | kInGram : 0;
   }
-  entering.finish();
-  leaving.finish();
+  if (end == count) {
+    entering.flush_batches();
+    leaving.flush_batches();
+  }
+}
+
+// gram = sum over the sloped rows of cost_k x_k x_k', by the rows that entered or left since. All
+// weights are cost_k times one number that changes with the softness, so this sum does not.
+template <class Rows>
+void newton_gram(const Rows& rows, const double* cost, Bias bias, const Blas& blas,
+                 std::vector<std::uint8_t>& flags, GramMatrix& gram, Poll& poll) {
+  constexpr Size kFlopsPerPoll = Size(1) << 29, kMost = GramSum<Rows>::kRowsAtATime;
+  const Size dim = gram.dim(), part = std::clamp<Size>(kFlopsPerPoll / (dim * dim), 1, kMost);
+  const Changed changed(flags);
+  GramSum<Rows> entering(rows, bias, 1.0, changed.entering, gram);
+  GramSum<Rows> leaving(rows, bias, -1.0, changed.leaving, gram);
+  for (Size begin = 0; begin < changed.count(); begin += part) {
+    poll();
+    entering.make_room(blas, poll);
+    leaving.make_room(blas, poll);
+    add_changed(rows, cost, changed, begin, std::min(begin + part, changed.count()), flags.data(),
+                entering, leaving);
+  }
+  entering.flush_block(blas, poll);
+  leaving.flush_block(blas, poll);
 }
 
 }  // namespace maxmargin

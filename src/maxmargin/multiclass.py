@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import numbers
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -27,6 +28,11 @@ def n_threads(n_jobs: int | None, n_tasks: int | None = None) -> int:
     """
     if n_jobs is None:
         return 1 if n_tasks == 1 else int(effective_n_jobs(None))
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise ValueError(
+            f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}. It counts"
+            " threads, and -1 means as many as there are cores."
+        )
     return int(ThreadingBackend().effective_n_jobs(n_jobs))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -43,6 +44,61 @@ def check_one_label(estimator: object, y: Any) -> None:
             " a sample use sklearn.multioutput.MultiOutputClassifier"
             f"({type(estimator).__name__}())."
         )
+
+
+@contextmanager
+def explaining(X: Any, y: Any = None) -> Iterator[None]:
+    """Add to scikit-learn's errors about X and y which value is meant, and what would do."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        text = str(error)
+        if "to float" in text or "must be a string or a real number" in text:
+            name = "y" if _numeric(X) else "X"
+            remedy = (
+                f"{name} must hold numbers: encode words with sklearn.preprocessing.OneHotEncoder,"
+                " or texts with sklearn.feature_extraction.text.TfidfVectorizer."
+            )
+        elif "NaN" in text or "infinity" in text:
+            remedy = _first_bad(y if "Input y" in text else X)
+        else:
+            raise
+        raise type(error)("\n".join([text.rstrip(), remedy]).rstrip()) from error
+
+
+def real_targets(y: Any) -> Array:
+    """Return the targets of a regression as the core reads them."""
+    with explaining((), y):
+        return np.require(y, np.float64, ("C", "A"))
+
+
+def _numeric(X: Any) -> bool:
+    try:
+        np.asarray(X if not sparse.issparse(X) else X.data, dtype=np.float64)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+def _first_bad(values: Any) -> str:
+    """Say where the first value is that is not finite, and what to do about it."""
+    if not _numeric(values):
+        return ""
+    stored: Any = values.tocsr() if sparse.issparse(values) else np.asarray(values, np.float64)
+    flat = stored.data if sparse.issparse(values) else stored.ravel()
+    bad = np.flatnonzero(~np.isfinite(flat))
+    if len(bad) == 0:
+        return ""
+    first = int(bad[0])
+    if sparse.issparse(values):
+        row, column = np.searchsorted(stored.indptr, first, "right") - 1, stored.indices[first]
+    else:
+        row, column = divmod(first, max(1, stored.size // len(stored)))
+    place = f"row {row}, column {column}" if stored.ndim == 2 else f"position {first}"
+    return (
+        f"The first such value is {flat[first]} at {place}, of {len(bad)}. Leave such samples out,"
+        " or fill in what is missing (sklearn.impute.SimpleImputer)."
+    )
 
 
 def plain_rows(X: Any) -> bool:

@@ -94,6 +94,38 @@ def test_steps_go_in_the_twins_direction(loss, storage, dtype):
             assert length == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=["hinge", "squared_hinge"])
+@pytest.mark.parametrize("storage", ["dense", "csr32"])
+def test_large_matrices_are_made_by_panels(loss, storage):
+    objective, _, twin = sized(loss, 1300, 1100)
+    X = store(objective.problem.X, storage, np.float64)
+    core = Core(objective, twin.centre, X)
+    w = 0.02 * some_weights(1100)
+    core.go_to(w)
+    np.testing.assert_allclose(core.hessian(), twin.hessian(w), rtol=1e-9, atol=1e-9)
+    direction = twin.direction(w)
+    core.level.step(go_on)
+    moved = core.level.w - w
+    length = (moved @ direction) / (direction @ direction)
+    np.testing.assert_allclose(moved, length * direction, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("calls", [1, 2, 4, 8])
+def test_a_halt_within_a_step_leaves_the_point(calls):
+    """Wherever it comes: while rows are added, columns copied or panels factorised."""
+    _, core, _ = sized(SQUARED_HINGE, 1600, 1500)
+    w = 0.02 * some_weights(1500)
+    core.go_to(w)
+    asked = []
+
+    def stop():
+        asked.append(1)
+        return len(asked) >= calls
+
+    core.level.step(stop)
+    assert (core.level.w == w).all() == (len(asked) >= calls)
+
+
 @REGULARIZED_LOSSES
 def test_steps_reach_the_minimum(loss):
     _, core, twin = make(loss)

@@ -52,6 +52,7 @@ from maxmargin.validation import (
     check_flag,
     check_magnitudes,
     check_positive,
+    explaining,
     plain_rows,
     plain_targets,
     scale_advice,
@@ -109,22 +110,27 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         plain = plain_rows(X) and (alone or plain_targets(y, X.shape[0])) and not named
         if plain and (reset or X.shape[1] == getattr(self, "n_features_in_", None)):
             if ensure_all_finite:
-                assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
+                self._check_finite(X)
             if reset:
                 self.n_features_in_ = X.shape[1]
             return X if alone else (X, y)
-        return validate_data(
-            self,
-            X,
-            y,
-            reset=reset,
-            accept_sparse="csr",
-            accept_large_sparse=True,
-            dtype=[np.float64, np.float32],
-            order="C",
-            ensure_all_finite=ensure_all_finite,
-            **numeric,
-        )
+        with explaining(X, None if alone else y):
+            return validate_data(
+                self,
+                X,
+                y,
+                reset=reset,
+                accept_sparse="csr",
+                accept_large_sparse=True,
+                dtype=[np.float64, np.float32],
+                order="C",
+                ensure_all_finite=ensure_all_finite,
+                **numeric,
+            )
+
+    def _check_finite(self, X: Matrix) -> None:
+        with explaining(X):
+            assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -152,27 +158,30 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
     @property
     def certificate_(self) -> Certificate:
         """The proof: of the one problem solved, or of the sum of several."""
+        return total([solution.certificate for solution in self._solved("certificate")])
+
+    def _solved(self, wanted: str) -> tuple[Solution, ...]:
+        """Return the solutions, or say why there is none that has what is wanted."""
         if not hasattr(self, "solutions_") and hasattr(self, "intercept_"):
             raise AttributeError(
-                "A stream is not kept, so there is no certificate after partial_fit. Use"
+                f"A stream is not kept, so there is no {wanted} after partial_fit. Use"
                 " maxmargin.certify on a batch that is at hand."
             )
         check_is_fitted(self, "solutions_")
-        return total([solution.certificate for solution in self.solutions_])
+        return self.solutions_
 
     @property
     def solution_(self) -> Solution:
         """The Solution, where one problem was solved; `solutions_` has one for each class."""
-        check_is_fitted(self, "solutions_")
-        if len(self.solutions_) > 1:
+        solutions = self._solved("solution")
+        if len(solutions) > 1:
             raise AttributeError("There is one solution for each class: see solutions_.")
-        return self.solutions_[0]
+        return solutions[0]
 
     @property
     def history_(self) -> list[Record] | list[list[Record]]:
         """(time, epoch, primal, dual, gap) at each look; a list for each class if there are > 2."""
-        check_is_fitted(self, "solutions_")
-        histories = [solution.history for solution in self.solutions_]
+        histories = [solution.history for solution in self._solved("history")]
         return histories[0] if len(histories) == 1 else histories
 
     def _starts(
@@ -345,7 +354,7 @@ class LinearModel(CertifiedModel):
         if compress:
             problem = problem.compressed()
         if not math.isfinite(problem.longest):
-            assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
+            self._check_finite(X)
         return problem
 
     def _store(self, solutions: list[Solution]) -> None:
@@ -357,8 +366,7 @@ class LinearModel(CertifiedModel):
     @property
     def support_(self) -> NDArray[np.intp]:
         """Rows that are support vectors of at least one problem."""
-        check_is_fitted(self, "solutions_")
-        betas = [solution.beta for solution in self.solutions_]
+        betas = [solution.beta for solution in self._solved("list of support vectors")]
         if self._members is not None:
             found = [rows[beta != 0.0] for rows, beta in zip(self._members, betas, strict=True)]
             return np.unique(np.concatenate(found))

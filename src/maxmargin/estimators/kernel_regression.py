@@ -14,7 +14,7 @@ from maxmargin.kernels import Kernel
 from maxmargin.losses import regression_loss
 from maxmargin.objective import Objective
 from maxmargin.problem import Problem
-from maxmargin.validation import Array, check_tube, sample_costs
+from maxmargin.validation import Array, check_tube, real_targets, sample_costs
 
 
 class SVR(RegressorMixin, KernelModel):
@@ -84,7 +84,7 @@ class SVR(RegressorMixin, KernelModel):
         check_tube(self.epsilon)
         cost = sample_costs(X, self.C, None, sample_weight)
         X, kernel = self._posed(X, cost)
-        target = np.require(y, np.float64, ("C", "A"))
+        target = real_targets(y)
         rows = np.arange(X.shape[0])
         progress = self._solve(X, kernel, [(rows, target, cost)])
         solution = self.solution_

@@ -27,6 +27,7 @@ from maxmargin.validation import (
     check_one_label,
     check_tube,
     class_costs,
+    real_targets,
     sample_costs,
     view_rows,
 )
@@ -264,7 +265,7 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
         name = check_choice("loss", self.loss, REGRESSION)
         epsilon = check_tube(self.epsilon)
         cost = sample_costs(X, self.C, self.lam, sample_weight)
-        target = np.require(y, np.float64, ("C", "A"))
+        target = real_targets(y)
         self._fit_targets(X, y, [target], [cost], regression_loss(name, epsilon))
         self.coef_ = self.coef_[0]
         return self

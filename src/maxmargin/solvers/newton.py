@@ -20,6 +20,8 @@ from maxmargin.validation import Array, check_count, check_positive
 
 _BLAS = _core.Blas(
     cython_blas.__pyx_capi__["dsyrk"],
+    cython_blas.__pyx_capi__["dgemm"],
+    cython_blas.__pyx_capi__["dtrsm"],
     cython_lapack.__pyx_capi__["dpotrf"],
     cython_lapack.__pyx_capi__["dpotrs"],
 )
