@@ -283,7 +283,7 @@ def test_a_solver_can_be_named(solver):
 def test_auto_goes_by_features_and_stored_values():
     rng = np.random.default_rng(0)
     wide, dense = rng.normal(size=(20, 3000)), rng.normal(size=(1500, 200))
-    few_values = sparse.random_array((1500, 200), density=0.01, rng=rng, format="csr") * 100.0
+    few_values = sparse.random_array((1500, 200), density=0.01, rng=rng, format="csr") * 20.0
     for rows, solver in ((X, "newton"), (wide, "dual_cd"), (dense, "newton")):
         y = Y if rows is X else np.arange(len(rows)) % 2
         assert LinearSVC(tol=0.1).fit(rows, y).solution_.solver == solver
@@ -292,6 +292,15 @@ def test_auto_goes_by_features_and_stored_values():
         for stored in (sparse.csr_array(rows), sparse.csr_array(rows).toarray()):
             model = LinearSVC(tol=0.1, max_iter=None).fit(stored, np.arange(1500) % 2)
             assert model.solution_.solver == solver
+
+
+@pytest.mark.parametrize(("loss", "solver"), [("hinge", "newton"), ("squared_hinge", "dual_cd")])
+def test_auto_takes_newton_where_coordinate_descent_would_not_end(loss, solver):
+    """Rows as long as unscaled pixels."""
+    rng = np.random.default_rng(0)
+    rows = sparse.random_array((1500, 200), density=0.01, rng=rng, format="csr") * 100.0
+    model = LinearSVC(loss=loss, tol=0.1, max_iter=None).fit(rows, np.arange(1500) % 2)
+    assert model.solution_.solver == solver
 
 
 @pytest.mark.parametrize(
