@@ -104,7 +104,7 @@ def main() -> None:
     about, today = machine(), date.today().isoformat()
     text = f"""# Linear SVM: in turns with the closest peers
 
-Medians of {args.repeats} fits each, one fit of each in turn, no intercept, C = 1; `1t`, `2t` are
+Medians of {args.repeats} rounds in which each has its turn; no intercept, C = 1; `1t`, `2t` are
 threads. The settings are those with which `linear.md` finds them within 0.1 % of the optimum.
 `whole` fits begin with the arrays: a peer that reads a format of its own converts them each time.
 Before each turn the machine rests for {SETTLE} s; fits of less than {BRIEF} s are made twice then,

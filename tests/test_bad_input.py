@@ -90,6 +90,20 @@ def test_strings_as_targets_are_refused_in_regression():
 
 
 @MODELS
+@pytest.mark.parametrize("form", [sparse.dok_array, sparse.lil_array, sparse.coo_array])
+def test_other_sparse_forms_are_told_the_place(Model, X, y, form):
+    with pytest.raises(ValueError, match=r"(?s)X contains NaN.*at row 4, column 1, of 1"):
+        Model().fit(X, y).predict(form(changed(X, np.nan)))
+
+
+def test_missing_numbers_are_told():
+    with pytest.raises(TypeError, match=r"X must hold numbers; one that is missing is np\.nan"):
+        LinearSVC().fit([[1.0], [complex], [2.0]], [0, 1, 0])
+    with pytest.raises(ValueError, match=r"(?s)y contains NaN.*position 0, of 30"):
+        LinearSVR().fit(XR, [None] * 30)
+
+
+@MODELS
 @pytest.mark.parametrize("value", ["a", 0, 1.5, True])
 def test_n_jobs_counts_threads(Model, X, y, value):
     if "n_jobs" not in Model().get_params():

@@ -1,9 +1,10 @@
 // Averaged stochastic steps on a squared loss, to start Newton's method from.
 //
-// Steps of one length, averaged, do as well as the best fit of as many rows, whatever the condition
-// (Bach and Moulines, NIPS 2013), at the price of reading them once. Each step is implicit, taken
-// at the point that it leads to (Toulis and Airoldi, Annals of Statistics 2017), so that no row,
-// however long, throws w far.
+// For least squares, steps of one length, averaged, do about as well as the best fit of as many
+// rows, whatever the condition (Bach and Moulines, NIPS 2013), at the price of reading them once;
+// other squared losses keep a bias, which Newton takes away. Each step is implicit, taken at the
+// point that it leads to (Toulis and Airoldi, Annals of Statistics 2017), so that no row, however
+// long, throws w far.
 #pragma once
 
 #include <vector>

@@ -147,6 +147,7 @@ void bind_newton(nb::module_& m) {
               std::vector<double> kept;
               polled(stop, [&](Poll& poll) { level.hessian(poll, kept); });
               const Size dim = level.gram().dim();
+              if (static_cast<Size>(kept.size()) < dim * dim) return;  // halted
               upper.resize(kept.size());
               for (Size j = 0; j < dim; ++j)
                 for (Size i = 0; i <= j; ++i) {

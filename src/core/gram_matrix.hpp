@@ -42,12 +42,13 @@ class GramMatrix {
     dim_ = dim;
     stride_ = (dim + kLine - 1) / kLine * kLine;
     const std::size_t column = static_cast<std::size_t>(stride_);
-    values_.clear();
-    values_.reserve(column * column);
+    LineVector<double> zeros;
+    zeros.reserve(column * column);
     for (std::size_t j = 1; j <= column; ++j) {
       if (j % kColumnsPerPoll == 0) poll();
-      values_.resize(j * column, 0.0);
+      zeros.resize(j * column, 0.0);
     }
+    values_ = std::move(zeros);
   }
   void clear() { std::fill(values_.begin(), values_.end(), 0.0); }
 

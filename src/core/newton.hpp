@@ -27,6 +27,10 @@ inline double inner(const std::vector<double>& a, const std::vector<double>& b) 
   return total;
 }
 
+inline double norm(const std::vector<double>& a) {
+  return std::sqrt(inner(a, a));
+}
+
 // a + scale * b.
 inline std::vector<double> shifted(std::vector<double> a, double scale,
                                    const std::vector<double>& b) {
@@ -94,7 +98,7 @@ class NewtonLevel : public Lender {
   }
 
   // Predicts z, and puts beta and its sums there.
-  void evaluate() { pass(Move::kTo, w); }
+  void evaluate() { sum_afresh(Move::kTo); }
 
   // To where stochastic steps of a squared loss lead, or to 0 if that is better. A free intercept
   // takes part in them with a feature of its own.
@@ -125,7 +129,11 @@ class NewtonLevel : public Lender {
 
   // One step of exact length. If it is halted, nothing has moved.
   void step(Poll& poll) {
-    const std::vector<double> direction = next_direction(poll);
+    std::vector<double> direction = next_direction(poll);
+    if (exact_ && drift_ * norm(direction) > kDrift * std::fabs(inner(gradient_, direction))) {
+      sum_afresh(Move::kStay);
+      direction = direction_by_factor(gram_);
+    }
     previous_ = imbalance;
     advance(direction, poll);
     if (imbalance > kWorthwhile * previous_) sample_ = nullptr;
@@ -142,7 +150,7 @@ class NewtonLevel : public Lender {
     }
     // Where it costs little or the end is near, rounding errors that have added up are wiped out.
     const bool afresh = rows_.n_samples <= kFew || gap() <= 1e-5 * primal;
-    pass(afresh ? Move::kTo : Move::kStay, w);
+    afresh ? evaluate() : pass(Move::kStay, w);
   }
 
   // Solves a sample roughly, down to the softness at which its sampling error is felt: `floor`.
@@ -216,6 +224,7 @@ class NewtonLevel : public Lender {
  private:
   static constexpr double kPrecision = 0.3;  // of the line search
   static constexpr double kRough = 0.3;
+  static constexpr double kDrift = 0.1;       // of the gradient may be error
   static constexpr double kWorthwhile = 0.1;  // of the gap may be left by a step, or it is too slow
   static constexpr Size kValuesPerPoll = Size(1) << 22;
 
@@ -282,6 +291,26 @@ class NewtonLevel : public Lender {
       combination_ = shifted(std::move(combination_), length, shifted(gradient_, 1.0, direction));
     }
     pass(Move::kAlong, direction, w, step);
+    if (!exact_) return;
+    drift_ += length * noise() * norm(direction);
+    if (drift_ > kDrift * std::sqrt(2.0 * imbalance)) sum_afresh(Move::kStay);
+  }
+
+  // How far the Hessian may be from what it should be: rounding, also of rows that have left.
+  double noise() {
+    constexpr double kRounding = 1e-15;
+    double trace = 0.0;
+    for (int j = 0; j < gram_.dim(); ++j) trace += gram_.column(j)[j];
+    largest_trace_ = std::max(largest_trace_, trace);
+    return kRounding * (1.0 + stiffness() * largest_trace_);
+  }
+
+  // The combination anew, without the errors that have added up.
+  void sum_afresh(Move move) {
+    std::fill(state_.beta.begin(), state_.beta.end(), 0.0);
+    std::fill(combination_.begin(), combination_.end(), 0.0);
+    drift_ = 0.0;
+    pass(move, w);
   }
 
   // -hessian^-1 gradient, by Cholesky; damped where rounding has spoilt the matrix.
@@ -308,11 +337,17 @@ class NewtonLevel : public Lender {
           gram_.arrange(places_of(rows_, bias_, state_.flags, kSloped));
     }
     if (sums_.n_leaving > sums_.n_sloped) forget_gram();  // fewer rows to add anew
-    newton_gram(rows_, terms_.cost, bias_, blas_, state_.flags, gram_, poll);
+    try {
+      newton_gram(rows_, terms_.cost, bias_, blas_, state_.flags, gram_, poll);
+    } catch (const Halted&) {
+      forget_gram();  // rows are lost that are flagged as held
+      throw;
+    }
   }
 
   void forget_gram() {
     gram_.clear();
+    largest_trace_ = 0.0;
     for (auto& flag : state_.flags) flag &= kSloped;
   }
 
@@ -383,8 +418,10 @@ class NewtonLevel : public Lender {
   bool ahead_ = false;          // w has moved on, z and beta have not
   Lender* sample_ = nullptr;    // whose curvature serves
   const std::int32_t* places_ = nullptr;
-  double previous_ = 0.0;  // the imbalance before the last step
-  const Size per_poll_;    // rows
+  double previous_ = 0.0;       // the imbalance before the last step
+  double largest_trace_ = 0.0;  // of the Gram matrix, since it was 0
+  double drift_ = 0.0;          // bound on the error of the combination
+  const Size per_poll_;         // rows
 };
 
 }  // namespace maxmargin

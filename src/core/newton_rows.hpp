@@ -44,7 +44,8 @@ struct Along {
 
 // Moves z, then beta to its maximisers, and `combination` = sum of beta_k x_k along with it: one
 // pass over the rows, whose chunk is still in the cache when its turn comes again. Without a move
-// only the rows whose beta changes are read, and along a step only those that leave their piece.
+// only the rows whose beta changes are read, and along a foretold step only those that leave their
+// piece.
 template <bool soft, class Rows>
 MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, const Proximal prox, Bias bias, Move move,
                                         const double* direction, const Along along, RowState& state,

@@ -48,6 +48,7 @@ inline bool factorise(const Blas& blas, int n, double* a, int lda, Poll& poll) {
     double* const row = corner + static_cast<Size>(depth) * lda;
     blas.dpotrf("U", &depth, corner, &lda, &info);
     if (info != 0) return false;
+    if (rest == 0) break;
     for (int begin = 0; begin < rest; begin += kPanel) {
       poll();
       const int width = std::min(kPanel, rest - begin);

@@ -52,18 +52,22 @@ def explaining(X: Any, y: Any = None) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as error:
-        text = str(error)
-        if "to float" in text or "must be a string or a real number" in text:
-            name = "y" if _numeric(X) else "X"
+        text, remedy = str(error), ""
+        if text.startswith("could not convert"):
             remedy = (
-                f"{name} must hold numbers: encode words with sklearn.preprocessing.OneHotEncoder,"
-                " or texts with sklearn.feature_extraction.text.TfidfVectorizer."
+                f"{'y' if _numeric(X) else 'X'} must hold numbers: encode words with"
+                " sklearn.preprocessing.OneHotEncoder, or texts with"
+                " sklearn.feature_extraction.text.TfidfVectorizer."
             )
-        elif "NaN" in text or "infinity" in text:
+        elif text.startswith("float() argument"):
+            remedy = (
+                f"{'y' if _numeric(X) else 'X'} must hold numbers; one that is missing is np.nan."
+            )
+        elif "contains NaN" in text or "contains infinity" in text:
             remedy = _first_bad(y if "Input y" in text else X)
-        else:
+        if not remedy:
             raise
-        raise type(error)("\n".join([text.rstrip(), remedy]).rstrip()) from error
+        raise type(error)(f"{text.rstrip()}\n{remedy}") from None
 
 
 def real_targets(y: Any) -> Array:
@@ -74,7 +78,7 @@ def real_targets(y: Any) -> Array:
 
 def _numeric(X: Any) -> bool:
     try:
-        np.asarray(X if not sparse.issparse(X) else X.data, dtype=np.float64)
+        np.asarray(X.tocsr().data if sparse.issparse(X) else X, dtype=np.float64)
     except (ValueError, TypeError):
         return False
     return True

@@ -113,7 +113,7 @@ def test_large_matrices_are_made_by_panels(loss, storage):
 @pytest.mark.parametrize("calls", [1, 2, 4, 8])
 def test_a_halt_within_a_step_leaves_the_point(calls):
     """Wherever it comes: while rows are added, columns copied or panels factorised."""
-    _, core, _ = sized(SQUARED_HINGE, 1600, 1500)
+    _, core, twin = sized(SQUARED_HINGE, 1600, 1500)
     w = 0.02 * some_weights(1500)
     core.go_to(w)
     asked = []
@@ -124,6 +124,7 @@ def test_a_halt_within_a_step_leaves_the_point(calls):
 
     core.level.step(stop)
     assert (core.level.w == w).all() == (len(asked) >= calls)
+    np.testing.assert_allclose(core.hessian(), twin.hessian(core.level.w), rtol=1e-8, atol=1e-8)
 
 
 @REGULARIZED_LOSSES
@@ -226,6 +227,51 @@ def test_the_same_seed_gives_the_same_bits(intercept):
     np.testing.assert_array_equal(first.beta, second.beta)
 
 
+@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=["hinge", "squared_hinge"])
+def test_errors_of_the_hessian_do_not_add_up_in_the_combination(loss):
+    """An outlying row comes and goes, and leaves its rounding errors in the Gram matrix."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 6)), rng.choice([-1.0, 1.0], 300)
+    X[0] *= 1e8
+    objective = objective_of(loss, X=X, y=y)
+    core = Core(objective, 0.5 * objective.problem.cost * y)
+    core.go_to(np.zeros(7))
+    for _ in range(12):
+        core.level.step(go_on)
+        beta, z = core.level.beta, core.level.combination
+        exact = np.append(beta @ X, FEATURE * beta.sum())
+        error = np.linalg.norm(z - exact)
+        assert error <= 0.2 * np.linalg.norm(core.level.w - exact) + 1e-6
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("spoil", "tol"),
+    [
+        (lambda X: X[:1].__imul__(1e7), 1e-3),
+        (lambda X: X[:1].__imul__(1e8), 1e-3),
+        (lambda X: X[:10].__imul__(1e6), 1e-3),
+        (lambda X: X.__setitem__((slice(None), 0), 1.6e9 + 1e7 * X[:, 0]), 1e-6),
+    ],
+    ids=["1e7", "1e8", "ten of 1e6", "timestamps"],
+)
+@pytest.mark.filterwarnings("ignore:.*is fitted:UserWarning")
+def test_outlying_rows_and_columns_are_proven(loss, seed, spoil, tol):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(600, 6))
+    y = np.sign(X[:, 1] + rng.normal(size=600))
+    spoil(X)
+    model = LinearSVC(loss=loss, solver="newton", tol=tol, random_state=0).fit(X, y)
+    assert model.certificate_.relative_gap <= tol
+
+
+def test_a_problem_without_weight_has_nothing_to_start_from():
+    X, y = np.ones((2000, 2)), np.resize([-1.0, 1.0], 2000)
+    objective = objective_of(SQUARED_HINGE, Intercept.FREE, C=0.0, X=X, y=y)
+    assert solve_by(objective).certificate.primal == 0.0
+
+
 def test_a_start_at_the_optimum_needs_few_steps():
     objective = objective_of(HINGE, Intercept.FREE)
     optimum = solve_by(objective, "newton", tol=1e-9)
@@ -276,7 +322,7 @@ def test_squared_losses_have_no_sample_that_cannot_lend(loss, sizes):
 
 
 def descended(objective, feature, free=False, seed=0, stop=go_on):
-    """A level after stochastic steps, and its intercept."""
+    """A level after stochastic steps."""
     problem = objective.problem
     bias = _core.Bias(FEATURE if feature else 0.0, 0.0)
     level = _core.NewtonLevel(problem.rows, objective.terms, bias, free, newton._BLAS)

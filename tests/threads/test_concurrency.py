@@ -136,7 +136,7 @@ y = X @ rng.normal(size=40) + 1000 * rng.normal(size={n})
 y = np.digitize(y, np.quantile(y, np.arange(1, {classes}) / {classes}))
 warnings.simplefilter("ignore")
 print("begin", flush=True)
-loss = "squared_hinge" if "{solver}" == "newton" else "hinge"  # makes steps in vain the longest
+loss = "squared_hinge" if "{solver}" == "newton" else "hinge"  # Newton goes on longest with it
 model = LinearSVC(C=100.0, loss=loss, solver="{solver}", tol=1e-300, max_iter=None, n_jobs=2)
 model.fit(X, y)
 end = time.time()

@@ -115,7 +115,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
                 self.n_features_in_ = X.shape[1]
             return X if alone else (X, y)
         with explaining(X, None if alone else y):
-            return validate_data(
+            checked = validate_data(
                 self,
                 X,
                 y,
@@ -127,6 +127,9 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
                 ensure_all_finite=ensure_all_finite,
                 **numeric,
             )
+            if numeric:  # None becomes NaN after scikit-learn has looked for it
+                assert_all_finite(checked[1], input_name="y")
+        return checked
 
     def _check_finite(self, X: Matrix) -> None:
         with explaining(X):

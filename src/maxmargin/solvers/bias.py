@@ -60,4 +60,6 @@ def short_bias_of(objective: Objective | JointObjective) -> _core.Bias:
 
 def typical_norm(squares: Array, cost: Array) -> float:
     """Root mean square ‖x_i‖, weighted by cost, so that a weight counts like a repetition."""
+    if not cost.any():
+        return 0.0
     return math.sqrt(np.average(squares, weights=cost))

@@ -47,7 +47,7 @@ _STEPS_PER_SAMPLE = 50
 
 @dataclass(frozen=True)
 class Newton:
-    """Second-order solver for few features: the work per step is a Gram matrix and two passes.
+    """Second-order solver for few features: the work per step is a Gram matrix and a pass or two.
 
     Absolute losses are softened over a width that shrinks from outer step to outer step around the
     last dual point (an augmented Lagrangian method), squared losses need no softening. Large
