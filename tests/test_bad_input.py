@@ -2,6 +2,7 @@
 right answer.
 """
 
+import re
 import warnings
 
 import numpy as np
@@ -52,7 +53,7 @@ def proven_or_warned(model, X, y):
 @MODELS
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_numbers_that_are_not_finite_are_refused(Model, X, y, value):
-    place = rf"first such value is {value} at row 4, column 1, of 1\. Leave .* out"
+    place = rf"first such value is {value} at row 4, column 1 \(1 in all\)\. Leave .* out"
     with pytest.raises(ValueError, match=rf"(?s)X contains (NaN|infinity).*{place}"):
         Model().fit(changed(X, value), y)
 
@@ -60,7 +61,7 @@ def test_numbers_that_are_not_finite_are_refused(Model, X, y, value):
 @MODELS
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_numbers_that_are_not_finite_are_refused_in_csr(Model, X, y, value):
-    place = rf"first such value is {value} at row 4, column 1, of 1\."
+    place = rf"first such value is {value} at row 4, column 1 \(1 in all\)\."
     with pytest.raises(ValueError, match=rf"(?s)X contains (NaN|infinity).*{place}"):
         Model().fit(csr(changed(X, value)), y)
     with pytest.raises(ValueError, match=rf"(?s)X contains (NaN|infinity).*{place}"):
@@ -70,7 +71,7 @@ def test_numbers_that_are_not_finite_are_refused_in_csr(Model, X, y, value):
 @MODELS
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_labels_that_are_not_finite_are_refused(Model, X, y, value):
-    place = rf"first such value is {value} at position 4, of 1\."
+    place = rf"first such value is {value} at position 4 \(1 in all\)\."
     with pytest.raises(ValueError, match=rf"(?s)y contains (NaN|infinity).*{place}"):
         Model().fit(X, changed(y, value))
 
@@ -92,15 +93,30 @@ def test_strings_as_targets_are_refused_in_regression():
 @MODELS
 @pytest.mark.parametrize("form", [sparse.dok_array, sparse.lil_array, sparse.coo_array])
 def test_other_sparse_forms_are_told_the_place(Model, X, y, form):
-    with pytest.raises(ValueError, match=r"(?s)X contains NaN.*at row 4, column 1, of 1"):
+    with pytest.raises(ValueError, match=r"(?s)X contains NaN.*at row 4, column 1 \(1 in all\)"):
         Model().fit(X, y).predict(form(changed(X, np.nan)))
 
 
 def test_missing_numbers_are_told():
-    with pytest.raises(TypeError, match=r"X must hold numbers; one that is missing is np\.nan"):
+    with pytest.raises(
+        TypeError, match=r"X must hold numbers: .* a number that is missing is np\.nan"
+    ):
         LinearSVC().fit([[1.0], [complex], [2.0]], [0, 1, 0])
-    with pytest.raises(ValueError, match=r"(?s)y contains NaN.*position 0, of 30"):
+    with pytest.raises(ValueError, match=r"(?s)y contains NaN.*position 0 \(30 in all\)"):
         LinearSVR().fit(XR, [None] * 30)
+
+
+@MODELS
+@pytest.mark.parametrize("weights", [np.full(30, np.nan), np.ones(29), ["a"] * 30], ids=str)
+def test_weights_are_refused_by_name_with_a_remedy(Model, X, y, weights):
+    with pytest.raises(ValueError, match=r"sample_weight must be one finite number.* 30 samples"):
+        Model().fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("value", ["bal", 3, {5: 1.0}, {0: "a"}], ids=str)
+def test_class_weights_are_refused_with_the_value(value):
+    with pytest.raises(ValueError, match=f"class_weight must be .* got {re.escape(repr(value))}"):
+        LinearSVC(class_weight=value).fit(X, Y)
 
 
 @pytest.mark.parametrize("Model", [LinearSVC, SVC])

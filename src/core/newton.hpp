@@ -174,9 +174,12 @@ class NewtonLevel : public Lender {
   // the next step will do, by what the last one did, only w makes it (`ahead`): a squared loss
   // tells beta from w, so that the proof's own pass over the rows can serve as the step's.
   void solve(double tol, double shrink, Size max_steps, Poll& poll) {
-    if (ahead_) {
+    foretelling_ = n_solves_++ == 0;
+    if (!foretelling_) {  // the last call did not do: precision may be what is lacking
+      forget_gram();
       evaluate();
-      previous_ = 0.0;  // it did not do
+      trusting_ = true;
+      previous_ = 0.0;
     }
     for (const Size end = n_steps + max_steps; n_steps < end; ++n_steps) {
       const bool promising = gap() <= tol * (primal - gap());
@@ -322,8 +325,10 @@ class NewtonLevel : public Lender {
       sample_ = nullptr;
     }
     hessian(poll, factor_);
-    exact_ = factorised(poll);
-    if (exact_) return direction_by_factor(gram_);
+    if (factorised(poll)) {
+      exact_ = foretelling_;
+      return direction_by_factor(gram_);
+    }
     forget_gram();  // taking away an outlying row leaves its rounding errors behind
     refresh_gram(poll);
     return damped_direction(poll);
@@ -412,11 +417,13 @@ class NewtonLevel : public Lender {
   NewtonSums sums_;
   GramMatrix gram_;             // upper triangle, of the rows flagged as held, by cost
   std::vector<double> factor_;  // of Cholesky
-  bool exact_ = false;          // the factor is that of the point's own Hessian
-  bool trusting_;               // the last step had length 1
-  bool promised_ = false;       // the caller has seen that the gap looks small enough
-  bool ahead_ = false;          // w has moved on, z and beta have not
-  Lender* sample_ = nullptr;    // whose curvature serves
+  bool exact_ = false;          // the factor is that of the point's own Hessian, and foretells
+  bool foretelling_ = true;     // steps foretell the combination
+  Size n_solves_ = 0;
+  bool trusting_;             // the last step had length 1
+  bool promised_ = false;     // the caller has seen that the gap looks small enough
+  bool ahead_ = false;        // w has moved on, z and beta have not
+  Lender* sample_ = nullptr;  // whose curvature serves
   const std::int32_t* places_ = nullptr;
   double previous_ = 0.0;       // the imbalance before the last step
   double largest_trace_ = 0.0;  // of the Gram matrix, since it was 0

@@ -53,15 +53,13 @@ def explaining(X: Any, y: Any = None) -> Iterator[None]:
         yield
     except (ValueError, TypeError) as error:
         text, remedy = str(error), ""
-        if text.startswith("could not convert"):
+        if text.startswith(("could not convert", "float() argument")):
             remedy = (
-                f"{'y' if _numeric(X) else 'X'} must hold numbers: encode words with"
-                " sklearn.preprocessing.OneHotEncoder, or texts with"
-                " sklearn.feature_extraction.text.TfidfVectorizer."
-            )
-        elif text.startswith("float() argument"):
-            remedy = (
-                f"{'y' if _numeric(X) else 'X'} must hold numbers; one that is missing is np.nan."
+                "y must hold numbers; for labels there are the classifiers."
+                if _numeric(X)
+                else "X must hold numbers: encode words with sklearn.preprocessing.OneHotEncoder,"
+                " texts with sklearn.feature_extraction.text.TfidfVectorizer; a number that is"
+                " missing is np.nan."
             )
         elif "contains NaN" in text or "contains infinity" in text:
             remedy = _first_bad(y if "Input y" in text else X)
@@ -99,9 +97,14 @@ def _first_bad(values: Any) -> str:
     else:
         row, column = divmod(first, max(1, stored.size // len(stored)))
     place = f"row {row}, column {column}" if stored.ndim == 2 else f"position {first}"
+    remedy = (
+        "fill in what is missing (sklearn.impute.SimpleImputer)"
+        if np.isnan(flat[first])
+        else "clip such values (numpy.clip)"
+    )
     return (
-        f"The first such value is {flat[first]} at {place}, of {len(bad)}. Leave such samples out,"
-        " or fill in what is missing (sklearn.impute.SimpleImputer)."
+        f"The first such value is {flat[first]} at {place} ({len(bad)} in all). Leave such samples"
+        f" out, or {remedy}."
     )
 
 
@@ -218,9 +221,15 @@ def sample_costs(X: Matrix, C: object, lam: object, sample_weight: object | None
     n_samples = X.shape[0]
     if sample_weight is None:
         return np.full(n_samples, _representable(total_cost(C, lam, n_samples)))
-    weight: Array = _check_sample_weight(
-        sample_weight, X, dtype=np.float64, allow_all_zero_weights=True
-    )
+    try:
+        weight: Array = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, allow_all_zero_weights=True
+        )
+    except (ValueError, TypeError) as error:
+        raise type(error)(
+            f"{str(error).rstrip()}\nsample_weight must be one finite number, 0 or larger, for each"
+            f" of the {n_samples} samples; 0 leaves a sample out."
+        ) from None
     if (weight < 0.0).any():
         worst = int(np.argmin(weight))
         raise ValueError(
@@ -263,9 +272,15 @@ def class_factors(cost: Array, class_weight: Any, classes: NDArray[Any], y: NDAr
         np.isin(classes, y[some]) if isinstance(class_weight, str) else np.full(len(classes), True)
     )
     weights: Array = np.ones(len(classes))
-    weights[present] = compute_class_weight(
-        class_weight, classes=classes[present], y=y[some], sample_weight=cost[some] / cost.max()
-    )
+    try:
+        weights[present] = compute_class_weight(
+            class_weight, classes=classes[present], y=y[some], sample_weight=cost[some] / cost.max()
+        )
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"class_weight must be None, 'balanced' or a dict with a weight for each class that"
+            f" differs from 1, got {class_weight!r}: {error}"
+        ) from None
     if not (np.isfinite(weights).all() and (weights >= 0.0).all() and weights.any()):
         raise ValueError(
             "class_weight must give every class a finite weight, 0 or larger, and one a positive"

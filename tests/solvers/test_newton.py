@@ -266,6 +266,20 @@ def test_outlying_rows_and_columns_are_proven(loss, seed, spoil, tol):
     assert model.certificate_.relative_gap <= tol
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.filterwarnings("ignore")
+def test_where_nothing_can_be_proven_the_model_is_no_worse_than_0(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(900, 40))
+    y = np.sign(X[:, 0] + rng.normal(size=900))
+    X[3] *= 1e12
+    model = LinearSVC(
+        loss="squared_hinge", solver="newton", penalized_intercept=True, random_state=0
+    ).fit(X, y)
+    assert model.certificate_.primal <= 900.0
+    assert model.certificate_.dual >= 0.0
+
+
 def test_a_problem_without_weight_has_nothing_to_start_from():
     X, y = np.ones((2000, 2)), np.resize([-1.0, 1.0], 2000)
     objective = objective_of(SQUARED_HINGE, Intercept.FREE, C=0.0, X=X, y=y)

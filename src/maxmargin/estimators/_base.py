@@ -155,7 +155,13 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         if isinstance(given, numbers.Integral) and 0 <= int(given) < 2**32:
             random = _core.Random(int(given))  # NumPy's generator takes long to seed
             return [int(random.below(2**31)) for _ in range(count)]
-        drawn = check_random_state(given).random_sample(count)  # faster than randint
+        try:
+            drawn = check_random_state(given).random_sample(count)  # faster than randint
+        except ValueError:
+            raise ValueError(
+                f"random_state must be None, a whole number from 0 to 2**32 - 1 or a"
+                f" numpy.random.RandomState, got {given!r}."
+            ) from None
         return [int(2**31 * number) for number in drawn]
 
     @property

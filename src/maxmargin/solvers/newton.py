@@ -127,6 +127,10 @@ class Newton:
                 status = monitor.judge(w, b, whole.beta, n_iter)
             gap = monitor.history[-1].gap
             in_vain, least = (0, gap) if gap < 0.9 * least else (in_vain + 1, least)
+        if status is not Status.OPTIMAL:  # what is returned is no worse than 0
+            zero = np.zeros(d)
+            if monitor.dual < 0.0 or monitor.history[-1].primal > objective.primal(zero, 0.0):
+                monitor.judge(zero, 0.0, np.zeros(n), n_iter)
         return monitor.finish(self.name, status)
 
     def _climb(
