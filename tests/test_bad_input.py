@@ -128,7 +128,7 @@ def test_n_jobs_counts_threads(Model, value):
 
 @MODELS
 def test_complex_numbers_are_refused(Model, X, y):
-    with pytest.raises(ValueError, match="Complex data not supported"):
+    with pytest.raises(ValueError, match=r"Complex data not supported.*\nX must hold real"):
         Model().fit(X + 1j, y)
 
 
@@ -141,7 +141,7 @@ def test_x_must_be_a_matrix(Model, X, y, shape):
 
 @MODELS
 def test_x_and_y_must_have_one_length(Model, X, y):
-    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[30, 29\]"):
+    with pytest.raises(ValueError, match=r"samples: \[30, 29\]\nX must have a row, and y"):
         Model().fit(X, y[:-1])
 
 
@@ -159,13 +159,13 @@ def test_y_is_needed(Model, X, y):
 
 @MODELS
 def test_no_rows_are_refused(Model, X, y):
-    with pytest.raises(ValueError, match="0 sample"):
+    with pytest.raises(ValueError, match=r"(?s)0 sample.*X must have two dim"):
         Model().fit(X[:0], y[:0])
 
 
 @MODELS
 def test_no_features_are_refused(Model, X, y):
-    with pytest.raises(ValueError, match="0 feature"):
+    with pytest.raises(ValueError, match=r"(?s)0 feature.*X must have two dim"):
         Model().fit(X[:, :0], y)
 
 

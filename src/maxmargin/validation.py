@@ -46,6 +46,17 @@ def check_one_label(estimator: object, y: Any) -> None:
         )
 
 
+_REAL = "X must hold real numbers: give real and imaginary parts as columns of their own."
+_SHAPES = (
+    ("inconsistent numbers of samples", "X must have a row, and y a label or target, a sample."),
+    (
+        "Found array with",
+        "X must have two dimensions, a row for each sample and a column for each feature, and at"
+        " least one of both.",
+    ),
+)
+
+
 @contextmanager
 def explaining(X: Any, y: Any = None) -> Iterator[None]:
     """Add to scikit-learn's errors about X and y which value is meant, and what would do."""
@@ -63,6 +74,10 @@ def explaining(X: Any, y: Any = None) -> Iterator[None]:
             )
         elif "contains NaN" in text or "contains infinity" in text:
             remedy = _first_bad(y if "Input y" in text else X)
+        elif text.startswith("Complex data"):
+            text, remedy = text.splitlines()[0], _REAL  # what follows is all of X
+        else:
+            remedy = next((advice for words, advice in _SHAPES if words in text), "")
         if not remedy:
             raise
         raise type(error)(f"{text.rstrip()}\n{remedy}") from None
@@ -145,7 +160,13 @@ def view_rows(X: Matrix) -> tuple[Matrix, _core.Rows]:
         return X, _core.Rows(X.data, X.indices, X.indptr, X.shape[1])
     except ValueError:
         X = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=True)
-        X.check_format(full_check=True)
+        try:
+            X.check_format(full_check=True)
+        except ValueError as error:
+            raise ValueError(
+                f"X of shape {X.shape} is no sound CSR matrix: {error}. Make it anew from rows,"
+                " columns and values (scipy.sparse.coo_array)."
+            ) from None
         X.sum_duplicates()
         return X, _core.Rows(X.data, X.indices, X.indptr, X.shape[1])
 
