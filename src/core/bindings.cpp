@@ -26,8 +26,8 @@ void csr(Rows* self, In<T> values, In<Index> columns, In<Index> offsets, Size n_
   bool sound = false;
   {
     nb::gil_scoped_release release;
-    sound = canonical(offsets.data(), columns.data(), n_samples, n_features,
-                      static_cast<Size>(columns.shape(0)));
+    sound = MAXMARGIN_CLONED(canonical(offsets.data(), columns.data(), n_samples, n_features,
+                                       static_cast<Size>(columns.shape(0))));
   }
   require(sound,
           "CSR offsets must rise from 0 to at most the number of stored values, and the column "
@@ -41,8 +41,11 @@ void predict_rows(const Rows& self, In<double> w, double b, Size begin, Size end
   require(static_cast<Size>(w.shape(0)) >= self.n_features(), "w is shorter than n_features");
   require_length(out, self.n_samples(), "out");
   nb::gil_scoped_release release;
-  std::visit([&](const auto& rows) { predict(rows, w.data(), b, begin, end, out.data()); },
-             self.view);
+  std::visit(
+      [&](const auto& rows) {
+        MAXMARGIN_CLONED(predict(rows, w.data(), b, begin, end, out.data()));
+      },
+      self.view);
 }
 
 void combine_rows(const Rows& self, In<double> beta, Size begin, Size end, Out w) {
@@ -50,8 +53,9 @@ void combine_rows(const Rows& self, In<double> beta, Size begin, Size end, Out w
   require_length(beta, self.n_samples(), "beta");
   require(static_cast<Size>(w.shape(0)) >= self.n_features(), "w is shorter than n_features");
   nb::gil_scoped_release release;
-  std::visit([&](const auto& rows) { combine(rows, beta.data(), begin, end, w.data()); },
-             self.view);
+  std::visit(
+      [&](const auto& rows) { MAXMARGIN_CLONED(combine(rows, beta.data(), begin, end, w.data())); },
+      self.view);
 }
 
 void products_rows(const Rows& self, In<double> w, In<double> beta, Size begin, Size end, Out z,
@@ -64,7 +68,7 @@ void products_rows(const Rows& self, In<double> w, In<double> beta, Size begin, 
   nb::gil_scoped_release release;
   std::visit(
       [&](const auto& rows) {
-        products(rows, w.data(), beta.data(), begin, end, z.data(), v.data());
+        MAXMARGIN_CLONED(products(rows, w.data(), beta.data(), begin, end, z.data(), v.data()));
       },
       self.view);
 }
@@ -80,7 +84,8 @@ void products_of_pairs_rows(const Rows& self, OutRows pairs, In<double> beta, Si
       [&]<class View>(const View& rows) {
         if constexpr (View::kSparse) {
           nb::gil_scoped_release release;
-          products_of_pairs(rows, pairs.data(), beta.data(), begin, end, z.data());
+          MAXMARGIN_CLONED(
+              products_of_pairs(rows, pairs.data(), beta.data(), begin, end, z.data()));
         } else {
           throw std::invalid_argument("pairs of weights are for CSR rows");
         }
@@ -92,7 +97,9 @@ void squared_norm_rows(const Rows& self, Size begin, Size end, Out out) {
   self.require_range(begin, end);
   require_length(out, self.n_samples(), "out");
   nb::gil_scoped_release release;
-  std::visit([&](const auto& rows) { squared_norms(rows, begin, end, out.data()); }, self.view);
+  std::visit(
+      [&](const auto& rows) { MAXMARGIN_CLONED(squared_norms(rows, begin, end, out.data())); },
+      self.view);
 }
 
 template <class Weight>
@@ -115,8 +122,9 @@ void dual_cd_rows(const Rows& self, const BoundTerms& bound, In<double> norms, B
   const Deadline deadline(seconds);
   std::visit(
       [&](const auto& rows) {
-        dual_cd(rows, bound.terms, norms.data(), bias, free, beta.data(), w.data(), order.data(),
-                sweep, random, max_epochs, relative_target, deadline);
+        MAXMARGIN_CLONED(dual_cd(rows, bound.terms, norms.data(), bias, free, beta.data(), w.data(),
+                                 order.data(), sweep, random, max_epochs, relative_target,
+                                 deadline));
       },
       self.view);
 }
@@ -159,7 +167,7 @@ void bind_second_label(nb::module_& m) {
       "second_label",
       [](In<T> y) {
         nb::gil_scoped_release release;
-        return second_label(y.data(), static_cast<Size>(y.shape(0)));
+        return MAXMARGIN_CLONED(second_label(y.data(), static_cast<Size>(y.shape(0))));
       },
       "y"_a.noconvert(),
       "The first row of another label than y[0], if there are just two; else 0.");
@@ -224,7 +232,7 @@ NB_MODULE(_core, m) {
             const Size n = static_cast<Size>(y.shape(0));
             require_length(cost, n, "cost");
             nb::gil_scoped_release release;
-            new (self) Extent{extent_of(y.data(), cost.data(), n)};
+            new (self) Extent{MAXMARGIN_CLONED(extent_of(y.data(), cost.data(), n))};
           },
           "y"_a, "cost"_a)
       .def_ro("reach", &Extent::reach, "The largest |y|; infinite if one is not finite.")

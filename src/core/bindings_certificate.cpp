@@ -135,12 +135,13 @@ void bind_certificate(nb::module_& m) {
             require_length(z, self.n_samples, "z");
             nb::gil_scoped_release release;
             const Judged& judged = self.judged;
-            auto* best =
-                judged.bounded
-                    ? (judged.one_sided ? best_intercept_near<true> : best_intercept_near<false>)
-                    : (judged.one_sided ? best_intercept_squared<true>
-                                        : best_intercept_squared<false>);
-            return best(judged, z.data(), self.n_samples, b);
+            const auto best = [&](auto one_sided) {
+              return judged.bounded ? MAXMARGIN_CLONED(best_intercept_near<one_sided>(
+                                          judged, z.data(), self.n_samples, b))
+                                    : MAXMARGIN_CLONED(best_intercept_squared<one_sided>(
+                                          judged, z.data(), self.n_samples, b));
+            };
+            return judged.one_sided ? best(std::true_type{}) : best(std::false_type{});
           },
           "z"_a, "b"_a, "What minimises P at values z: b, sought from this one on.")
       .def(

@@ -44,7 +44,9 @@ void predict_class_rows(const Rows& self, InMatrix<double> W, Size n_classes, Si
   require(static_cast<Size>(out.shape(1)) == padded(n_classes), "out has too few columns");
   nb::gil_scoped_release release;
   std::visit(
-      [&](const auto& rows) { predict_classes(rows, W.data(), n_classes, begin, end, out.data()); },
+      [&](const auto& rows) {
+        MAXMARGIN_CLONED(predict_classes(rows, W.data(), n_classes, begin, end, out.data()));
+      },
       self.view);
 }
 
@@ -56,7 +58,7 @@ void combine_class_rows(const Rows& self, InMatrix<double> beta, Size begin, Siz
   nb::gil_scoped_release release;
   std::visit(
       [&](const auto& rows) {
-        combine_classes(rows, beta.data(), n_classes, begin, end, W.data());
+        MAXMARGIN_CLONED(combine_classes(rows, beta.data(), n_classes, begin, end, W.data()));
       },
       self.view);
 }
@@ -76,8 +78,8 @@ Tally certify_class_rows(const BoundClasses& bound, const Rows& self, InMatrix<d
   nb::gil_scoped_release release;
   return std::visit(
       [&](const auto& rows) {
-        return certify_classes(rows, judged, W.data(), b.data(), beta.data(), begin, end,
-                               dual_W.data());
+        return MAXMARGIN_CLONED(certify_classes(rows, judged, W.data(), b.data(), beta.data(),
+                                                begin, end, dual_W.data()));
       },
       self.view);
 }
@@ -117,8 +119,8 @@ void crammer_singer_rows(const Rows& self, const BoundClasses& bound, OutRows al
   std::visit(
       [&](const auto& rows) {
         if constexpr (std::is_same_v<T, double> || rows.kSparse) {
-          crammer_singer(rows, bound.problem, state, scratch, sweep, random, relax, max_epochs,
-                         relative_target, deadline);
+          MAXMARGIN_CLONED(crammer_singer(rows, bound.problem, state, scratch, sweep, random, relax,
+                                          max_epochs, relative_target, deadline));
         } else {
           throw std::invalid_argument(kOnlyCsr);
         }
@@ -165,7 +167,8 @@ bool one_vs_rest_rows(const Rows& self, InOrder y, const BoundTerms& bound, In<d
   std::visit(
       [&](const auto& rows) {
         if constexpr (std::is_same_v<T, double> || rows.kSparse) {
-          one_vs_rest(rows, problem, state, order.data(), scratch, sweep, deadline);
+          MAXMARGIN_CLONED(
+              one_vs_rest(rows, problem, state, order.data(), scratch, sweep, deadline));
         } else {
           throw std::invalid_argument(kOnlyCsr);
         }

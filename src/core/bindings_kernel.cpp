@@ -50,8 +50,8 @@ CsrRows<float, Index> csr_rows(In<float> values, In<Index> columns, In<Index> of
                                Size n_features) {
   const Size n = static_cast<Size>(offsets.shape(0)) - 1;
   require_length(columns, static_cast<Size>(values.shape(0)), "columns");
-  require(n >= 0 && canonical(offsets.data(), columns.data(), n, n_features,
-                              static_cast<Size>(columns.shape(0))),
+  require(n >= 0 && MAXMARGIN_CLONED(canonical(offsets.data(), columns.data(), n, n_features,
+                                               static_cast<Size>(columns.shape(0)))),
           "the CSR arrays are not in order");
   return {values.data(), columns.data(), offsets.data(), n, n_features};
 }
@@ -175,7 +175,7 @@ void products_of_rows(const Rows& A, const Rows& B, OutRows out) {
   std::visit(
       [&]<class Left, class Right>(const Left& a, const Right& b) {
         if constexpr (Left::kSparse && Right::kSparse)
-          sparse_products(a, ByColumn(b), out.data());
+          MAXMARGIN_CLONED(sparse_products(a, ByColumn(b), out.data()));
         else
           throw std::invalid_argument("A and B must be sparse");
       },

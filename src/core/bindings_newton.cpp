@@ -212,8 +212,8 @@ void bind_newton(nb::module_& m) {
             require_length(squared_norms, n, "squared_norms");
             require(0 <= expected && expected <= n, "expected out of bounds");
             nb::gil_scoped_release release;
-            new (self) Draw{
-                draw_rows(cost.data(), squared_norms.data(), n, share, pull, expected, random)};
+            new (self) Draw{MAXMARGIN_CLONED(
+                draw_rows(cost.data(), squared_norms.data(), n, share, pull, expected, random))};
           },
           "cost"_a, "squared_norms"_a, "share"_a, "pull"_a, "expected"_a, "random"_a,
           "Row k has the chance share + pull * cost_k * squared_norms_k.")

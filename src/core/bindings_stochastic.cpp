@@ -104,7 +104,7 @@ void descend_checked(View& self, const BoundTerms& bound, Method& method, Sample
   const Budget budget{max_epochs, until_clean, Deadline(seconds)};
   std::vector<double> g(static_cast<std::size_t>((n + sampler.n_batches - 1) / sampler.n_batches));
   visit_rows(self, [&](const auto& rows) {
-    descend(rows, bound.terms, method, sampler, window, random, g.data(), budget);
+    MAXMARGIN_CLONED(descend(rows, bound.terms, method, sampler, window, random, g.data(), budget));
   });
 }
 

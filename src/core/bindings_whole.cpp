@@ -18,7 +18,8 @@ void bind_whole(nb::module_& m) {
         require_length(a_squares, n_a, "a_squares");
         require_length(b_squares, n_b, "b_squares");
         nb::gil_scoped_release release;
-        gaussian_values(values.data(), a_squares.data(), n_a, b_squares.data(), n_b, gamma);
+        MAXMARGIN_CLONED(
+            gaussian_values(values.data(), a_squares.data(), n_a, b_squares.data(), n_b, gamma));
       },
       "values"_a.noconvert(), "a_squares"_a, "b_squares"_a, "gamma"_a,
       "exp(-gamma |a - b|^2) in place of <a, b>.");
@@ -28,7 +29,8 @@ void bind_whole(nb::module_& m) {
       [](OutRows values, double gamma, double coef0, Size degree) {
         require(degree >= 0, "degree must not be negative");
         nb::gil_scoped_release release;
-        polynomial_values(values.data(), static_cast<Size>(values.size()), gamma, coef0, degree);
+        MAXMARGIN_CLONED(polynomial_values(values.data(), static_cast<Size>(values.size()), gamma,
+                                           coef0, degree));
       },
       "values"_a.noconvert(), "gamma"_a, "coef0"_a, "degree"_a,
       "(gamma <a, b> + coef0)^degree in place of <a, b>.");
@@ -132,7 +134,7 @@ void bind_whole(nb::module_& m) {
           [](const Parts& self, In<double> beta) {
             require_length(beta, self.ends[self.count - 1], "beta");
             nb::gil_scoped_release release;
-            return judge_parts(self, beta.data());
+            return MAXMARGIN_CLONED(judge_parts(self, beta.data()));
           },
           "beta"_a, "What each certificate is made of.");
 }

@@ -51,7 +51,7 @@ struct Squares {
 // Of v the values are so far apart: it may be a column. A stride that is not a constant of 1 there
 // would keep the loop from vectorising.
 template <class Stride>
-MAXMARGIN_CLONES Squares squares_by(const double* w, const double* v, Stride stride, Size n) {
+MAXMARGIN_INLINE Squares squares_by(const double* w, const double* v, Stride stride, Size n) {
   Squares total;
   in_pieces(n, [&](Size begin, Size end) MAXMARGIN_INLINED {
     double own = 0.0, dual = 0.0, apart = 0.0;
@@ -70,8 +70,8 @@ MAXMARGIN_CLONES Squares squares_by(const double* w, const double* v, Stride str
 }
 
 inline Squares squares_of(const double* w, const double* v, Size stride, Size n) {
-  if (stride == 1) return squares_by(w, v, std::integral_constant<Size, 1>{}, n);
-  return squares_by(w, v, stride, n);
+  if (stride == 1) return MAXMARGIN_CLONED(squares_by(w, v, std::integral_constant<Size, 1>{}, n));
+  return MAXMARGIN_CLONED(squares_by(w, v, stride, n));
 }
 
 // The kinds of loss at compile time: chosen per sample, they would keep the loops from vectorising.
@@ -201,69 +201,56 @@ struct Formulas {
   }
 };
 
-template <class Formula>
-MAXMARGIN_CLONES void clip_by(const Judged& judged, const double* beta, Size n, double* out) {
-  Formula{judged}.clip(beta, n, out);
-}
-
-template <class Formula>
-MAXMARGIN_CLONES void balance_by(const Judged& judged, double* beta, Size n) {
-  Formula{judged}.balance(beta, n);
-}
-
-template <class Formula, class Rows>
-MAXMARGIN_CLONES Tally certify_by(const Judged& judged, const Rows& rows, const double* w, double b,
-                                  const double* beta, double* answer, Size begin, Size end,
-                                  double* dual_w) {
+template <class Formulas, class Rows>
+MAXMARGIN_INLINE Tally certify_by(const Formulas& formulas, const Rows& rows, const double* w,
+                                  double b, const double* beta, double* answer, Size begin,
+                                  Size end, double* dual_w) {
   double f[kMaxChunk];
   RowSum sum(rows, dual_w);
   Tally total;
   const auto judge = [&](Size from, Size count, const double* products) MAXMARGIN_INLINED {
     for (Size j = 0; j < count; ++j) f[j] = products[j] + b;
-    if (answer) Formula{judged}.answer(f, from, count, answer + from);
+    if (answer) formulas.answer(f, from, count, answer + from);
     sum.add(from, count, beta + from);
-    Formula{judged}.tally(f, beta + from, from, count, total);
+    formulas.tally(f, beta + from, from, count, total);
   };
   in_streams(rows, begin, end, w, judge);
   sum.finish();
   return total;
 }
 
-template <class Formula>
-MAXMARGIN_CLONES Tally tally_by(const Judged& judged, const double* f, const double* beta, Size n) {
+template <class Formulas>
+MAXMARGIN_INLINE Tally tally_by(const Formulas& formulas, const double* f, const double* beta,
+                                Size n) {
   Tally total;
   in_pieces(n, [&](Size begin, Size end) MAXMARGIN_INLINED {
-    Formula{judged}.tally(f + begin, beta + begin, begin, end - begin, total);
+    formulas.tally(f + begin, beta + begin, begin, end - begin, total);
   });
   return total;
 }
 
+// use(the formulas of the loss).
+template <class Use>
+auto with_formulas(const Judged& judged, Use use) {
+  if (judged.one_sided)
+    return judged.bounded ? use(Formulas<true, true>{judged}) : use(Formulas<true, false>{judged});
+  return judged.bounded ? use(Formulas<false, true>{judged}) : use(Formulas<false, false>{judged});
+}
+
 // What all samples add at known values f.
 inline Tally tally_values(const Judged& judged, const double* f, const double* beta, Size n) {
-  auto* tally =
-      judged.one_sided
-          ? (judged.bounded ? tally_by<Formulas<true, true>> : tally_by<Formulas<true, false>>)
-          : (judged.bounded ? tally_by<Formulas<false, true>> : tally_by<Formulas<false, false>>);
-  return tally(judged, f, beta, n);
+  return with_formulas(
+      judged, [&](auto formulas) { return MAXMARGIN_CLONED(tally_by(formulas, f, beta, n)); });
 }
 
 // out = beta inside its box.
 inline void clip_dual(const Judged& judged, const double* beta, Size n, double* out) {
-  auto* clip =
-      judged.one_sided
-          ? (judged.bounded ? clip_by<Formulas<true, true>> : clip_by<Formulas<true, false>>)
-          : (judged.bounded ? clip_by<Formulas<false, true>> : clip_by<Formulas<false, false>>);
-  clip(judged, beta, n, out);
+  with_formulas(judged, [&](auto formulas) { MAXMARGIN_CLONED(formulas.clip(beta, n, out)); });
 }
 
 // beta with a sum of 0, inside its box.
 inline void balance_dual(const Judged& judged, double* beta, Size n) {
-  auto* balance =
-      judged.one_sided
-          ? (judged.bounded ? balance_by<Formulas<true, true>> : balance_by<Formulas<true, false>>)
-          : (judged.bounded ? balance_by<Formulas<false, true>>
-                            : balance_by<Formulas<false, false>>);
-  balance(judged, beta, n);
+  with_formulas(judged, [&](auto formulas) { MAXMARGIN_CLONED(formulas.balance(beta, n)); });
 }
 
 // Rows begin <= i < end of the certificate of (w, b) by beta, and dual_w += their beta_i x_i. If
@@ -271,11 +258,10 @@ inline void balance_dual(const Judged& judged, double* beta, Size n) {
 template <class Rows>
 Tally certify_rows(const Judged& judged, const Rows& rows, const double* w, double b,
                    const double* beta, double* answer, Size begin, Size end, double* dual_w) {
-  auto* certify = judged.one_sided ? (judged.bounded ? certify_by<Formulas<true, true>, Rows>
-                                                     : certify_by<Formulas<true, false>, Rows>)
-                                   : (judged.bounded ? certify_by<Formulas<false, true>, Rows>
-                                                     : certify_by<Formulas<false, false>, Rows>);
-  return certify(judged, rows, w, b, answer ? answer : beta, answer, begin, end, dual_w);
+  return with_formulas(judged, [&](auto formulas) {
+    return MAXMARGIN_CLONED(
+        certify_by(formulas, rows, w, b, answer ? answer : beta, answer, begin, end, dual_w));
+  });
 }
 
 }  // namespace maxmargin

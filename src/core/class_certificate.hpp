@@ -44,7 +44,7 @@ MAXMARGIN_INLINE void tally_classes(const double* z, const double* beta, Size y,
 // Rows begin <= i < end of the certificate of (W, b) by a feasible beta, and
 // dual_W_j += sum_i beta_ij x_i.
 template <class Rows>
-MAXMARGIN_CLONES Tally certify_classes(const Rows& rows, const JudgedClasses& judged,
+MAXMARGIN_INLINE Tally certify_classes(const Rows& rows, const JudgedClasses& judged,
                                        const double* W, const double* b, const double* beta,
                                        Size begin, Size end, double* dual_W) {
   const Size K = judged.n_classes;

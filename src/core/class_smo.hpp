@@ -57,7 +57,7 @@ struct ClassBlock {
 
 // Sweeps until no sample's violation is above `goal`; returns the steps made.
 template <class Real>
-MAXMARGIN_CLONES Size solve_classes(ClassBlock& block, const Real* kernel, Size n_classes,
+MAXMARGIN_INLINE Size solve_classes(ClassBlock& block, const Real* kernel, Size n_classes,
                                     double penalty, double goal, Size max_sweeps) {
   constexpr double kRelax = 1.4;  // as in solvers/crammer_singer.py
   const Size q = block.size, stride = padded(n_classes);
@@ -165,9 +165,9 @@ class ClassSmo {
     in_threads((n + kPart - 1) / kPart, n_threads, [&](Size first, Size last) {
       for (Size part = first; part < last; ++part)
         for (Size j = 0; j < problem_.n_classes; ++j)
-          subtract_part(moves_[j].rows.data(), moves_[j].change.data(),
-                        static_cast<Size>(moves_[j].rows.size()), part * kPart,
-                        std::min((part + 1) * kPart, n), pull.data() + j * n);
+          MAXMARGIN_CLONED(subtract_part(moves_[j].rows.data(), moves_[j].change.data(),
+                                         static_cast<Size>(moves_[j].rows.size()), part * kPart,
+                                         std::min((part + 1) * kPart, n), pull.data() + j * n));
     });
   }
 
@@ -190,7 +190,9 @@ class ClassSmo {
   }
 
   // Every sample's violation, the worst of them, the gap and the dual value.
-  MAXMARGIN_CLONES void measure() {
+  void measure() { MAXMARGIN_CLONED(look_at_all()); }
+
+  MAXMARGIN_INLINE void look_at_all() {
     constexpr Size kChunk = 512;
     constexpr double kNone = std::numeric_limits<double>::infinity();
     const Size n = problem_.n, K = problem_.n_classes;
@@ -249,9 +251,10 @@ class ClassSmo {
         cache_.fetch(set_.data(), static_cast<Size>(set_.size()), poll);
       }
       gather();
-      made = problem_.kernel
-                 ? solve_classes(block_, problem_.kernel, b.size(), penalty, goal, kSweeps)
-                 : solve_classes(block_, block_.kernel.data(), b.size(), penalty, goal, kSweeps);
+      made = problem_.kernel ? MAXMARGIN_CLONED(solve_classes(block_, problem_.kernel, b.size(),
+                                                              penalty, goal, kSweeps))
+                             : MAXMARGIN_CLONED(solve_classes(block_, block_.kernel.data(),
+                                                              b.size(), penalty, goal, kSweeps));
       scatter();
     }
     steps += made;

@@ -201,14 +201,14 @@ MAXMARGIN_INLINE void prefetch_weights(const Rows& rows, Size i, const T* W, Siz
 
 // out[i][j] = <w_j, x_i> for begin <= i < end; the rows of out have `padded(n_classes)` entries.
 template <class Rows>
-MAXMARGIN_CLONES void predict_classes(const Rows& rows, const double* W, Size n_classes, Size begin,
+MAXMARGIN_INLINE void predict_classes(const Rows& rows, const double* W, Size n_classes, Size begin,
                                       Size end, double* out) {
   for (Size i = begin; i < end; ++i) scores(rows, i, W, n_classes, out + i * padded(n_classes));
 }
 
 // w_j += sum of beta_ij x_i over begin <= i < end.
 template <class Rows>
-MAXMARGIN_CLONES void combine_classes(const Rows& rows, const double* beta, Size n_classes,
+MAXMARGIN_INLINE void combine_classes(const Rows& rows, const double* beta, Size n_classes,
                                       Size begin, Size end, double* W) {
   std::vector<double> amounts(static_cast<std::size_t>(padded(n_classes)));
   std::vector<int> busy(amounts.size());

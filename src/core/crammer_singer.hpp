@@ -59,14 +59,20 @@ struct ClassMove {
 // `offset`; `moved` becomes the change of beta. With kStride known at compile time all of it stays
 // in registers.
 template <Size kStride>
-MAXMARGIN_CLONES ClassMove move_in_simplex(double cost, double square, double relax,
-                                           const double* offset, Size any_stride, double* pull,
-                                           double* alpha, double* moved) {
+MAXMARGIN_INLINE ClassMove best_move(double cost, double square, double relax, const double* offset,
+                                     Size any_stride, double* pull, double* alpha, double* moved) {
   const Size stride = kStride > 0 ? kStride : any_stride;
   const auto [top, violation] = look_at(alpha, offset, stride, cost, pull);
   if (violation <= 0.0 || cost == 0.0) return {violation, 0.0, 0.0};
   const auto [bracket, gain] = project(alpha, pull, top, stride, cost, square, relax, moved);
   return {violation, bracket, gain};
+}
+
+template <Size kStride>
+ClassMove move_in_simplex(double cost, double square, double relax, const double* offset,
+                          Size any_stride, double* pull, double* alpha, double* moved) {
+  return MAXMARGIN_CLONED(
+      best_move<kStride>(cost, square, relax, offset, any_stride, pull, alpha, moved));
 }
 
 inline auto mover(Size stride) {
@@ -88,7 +94,7 @@ inline auto mover(Size stride) {
 }
 
 template <class Rows, class T>
-MAXMARGIN_CLONES void crammer_singer(const Rows& rows, const ClassProblem& problem,
+MAXMARGIN_INLINE void crammer_singer(const Rows& rows, const ClassProblem& problem,
                                      const ClassState<T>& state, ClassScratch& scratch,
                                      Sweep& sweep, Random& random, double relax, Size max_epochs,
                                      double relative_target, const Deadline& deadline) {

@@ -44,8 +44,9 @@ class DenseKernel {
              float* const* values) const {
     for (Size p = first; p < last; ++p)
       in_tiles(count, [&](Size r, Size height) {
-        (this->*(wide_ ? &DenseKernel::tile_wide : &DenseKernel::tile_narrow))(
-            rows + r * d_, row_squares + r, height, p, values + r);
+        const float *some = rows + r * d_, *squares = row_squares + r;
+        wide_ ? tile_wide(some, squares, height, p, values + r)
+              : MAXMARGIN_CLONED(tile_narrow(some, squares, height, p, values + r));
       });
   }
 
@@ -53,8 +54,10 @@ class DenseKernel {
   void add_sums(const float* rows, const float* row_squares, Size count, Size panel,
                 const float* coef, Size n_sums, float* sums) const {
     in_tiles(count, [&](Size r, Size height) {
-      (this->*(wide_ ? &DenseKernel::add_wide : &DenseKernel::add_narrow))(
-          rows + r * d_, row_squares + r, height, panel, coef, n_sums, sums + r * n_sums * 8);
+      const float *some = rows + r * d_, *squares = row_squares + r;
+      float* own = sums + r * n_sums * 8;
+      wide_ ? add_wide(some, squares, height, panel, coef, n_sums, own)
+            : MAXMARGIN_CLONED(add_narrow(some, squares, height, panel, coef, n_sums, own));
     });
   }
 
@@ -94,7 +97,7 @@ class DenseKernel {
     use(std::integral_constant<int, most>());
   }
 
-  MAXMARGIN_CLONES void tile_narrow(const float* rows, const float* row_squares, Size height,
+  MAXMARGIN_INLINE void tile_narrow(const float* rows, const float* row_squares, Size height,
                                     Size panel, float* const* values) const {
     with<kNarrow>(height, [&](auto h) MAXMARGIN_INLINED {
       tile_of<Eight, h>(rows, row_squares, panel, values);
@@ -107,7 +110,7 @@ class DenseKernel {
     });
   }
 
-  MAXMARGIN_CLONES void add_narrow(const float* rows, const float* row_squares, Size height,
+  MAXMARGIN_INLINE void add_narrow(const float* rows, const float* row_squares, Size height,
                                    Size panel, const float* coef, Size n_sums, float* sums) const {
     with<kNarrow>(height, [&](auto h) MAXMARGIN_INLINED {
       add_tile_of<Eight, h>(rows, row_squares, panel, coef, n_sums, sums);

@@ -21,8 +21,8 @@ struct Draw {
 };
 
 // Row k has the chance share + pull * cost_k * squares_k; about `expected` rows are drawn.
-MAXMARGIN_CLONES inline Draw draw_rows(const double* cost, const double* squares, Size n,
-                                       double share, double pull, Size expected, Random& random) {
+MAXMARGIN_INLINE Draw draw_rows(const double* cost, const double* squares, Size n, double share,
+                                double pull, Size expected, Random& random) {
   Draw draw;
   draw.reserve(static_cast<std::size_t>(expected + expected / 8 + kPiece));
   in_pieces(n, [&](Size begin, Size end) MAXMARGIN_INLINED {

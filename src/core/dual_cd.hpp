@@ -138,7 +138,7 @@ MAXMARGIN_INLINE void scale_down(const Terms& terms, Size n_samples, Size n_feat
 }
 
 template <class Rows, class Weight>
-MAXMARGIN_CLONES void dual_cd(const Rows& rows, const Terms& terms, const double* squared_norms,
+MAXMARGIN_INLINE void dual_cd(const Rows& rows, const Terms& terms, const double* squared_norms,
                               Bias& bias, bool free, double* beta, Weight* w, std::int32_t* order,
                               Sweep& sweep, Random& random, Size max_epochs, double relative_target,
                               const Deadline& deadline) {

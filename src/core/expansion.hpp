@@ -39,7 +39,7 @@ inline double best_intercept(const Judged& judged, double epsilon, const double*
 // The same, sought around a b that may be near: of all places only those are gathered between whose
 // ends the derivative changes its sign.
 template <bool one_sided>
-MAXMARGIN_CLONES double best_intercept_near(const Judged& judged, const double* z, Size n,
+MAXMARGIN_INLINE double best_intercept_near(const Judged& judged, const double* z, Size n,
                                             double b) {
   const double *y = judged.y, *cost = judged.cost;
   const double scale = judged.target_scale, epsilon = judged.epsilon;
@@ -77,7 +77,7 @@ MAXMARGIN_CLONES double best_intercept_near(const Judged& judged, const double* 
 // The b that minimises the sum of squared losses. Newton's step is the last one if no sample gets
 // or loses a slack in it; b stays between the ends that the signs of the derivative have set.
 template <bool one_sided>
-MAXMARGIN_CLONES double best_intercept_squared(const Judged& judged, const double* z, Size n,
+MAXMARGIN_INLINE double best_intercept_squared(const Judged& judged, const double* z, Size n,
                                                double b) {
   constexpr int kSteps = 100;
   constexpr double kRounding = 1e-8;  // of the slope; of the sum of losses it is the square of that
@@ -169,7 +169,7 @@ struct Verdict {
 };
 
 // For each of some problems of the hinge loss, from nothing but the kernel matrix and beta.
-MAXMARGIN_CLONES inline std::vector<Verdict> judge_parts(const Parts& parts, const double* beta) {
+MAXMARGIN_INLINE std::vector<Verdict> judge_parts(const Parts& parts, const double* beta) {
   std::vector<Verdict> verdicts;
   std::vector<double> f;
   for (Size p = 0; p < parts.count; ++p) {

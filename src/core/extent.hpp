@@ -17,7 +17,7 @@ struct Extent {
   bool alike = true;  // samples of positive cost have one y
 };
 
-MAXMARGIN_CLONES inline Extent extent_of(const double* y, const double* cost, Size n) {
+MAXMARGIN_INLINE Extent extent_of(const double* y, const double* cost, Size n) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const Size first = std::find_if(cost, cost + n, [](double c) { return c > 0.0; }) - cost;
   const double one = first < n ? y[first] : 0.0;

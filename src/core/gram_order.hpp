@@ -26,8 +26,8 @@ std::vector<std::uint64_t> bits_of(const Rows& rows, const Bias& bias,
 }
 
 // Strips of eight columns in which each of those rows has a value.
-MAXMARGIN_CLONES inline std::vector<double> strips_of(const std::vector<std::uint64_t>& bits,
-                                                      const std::vector<std::int32_t>& columns) {
+MAXMARGIN_INLINE std::vector<double> strips_of(const std::vector<std::uint64_t>& bits,
+                                               const std::vector<std::int32_t>& columns) {
   std::vector<double> strips(64);
   for (std::size_t begin = 0; begin < columns.size(); begin += 8) {
     std::uint64_t any = 0;
@@ -41,8 +41,7 @@ MAXMARGIN_CLONES inline std::vector<double> strips_of(const std::vector<std::uin
 // Columns by eights. Each begins with the commonest that is left, and the one that joins is not 0
 // in as many rows as possible where the strip is not, and in as few others. Those that are 0 in all
 // of these rows come last.
-MAXMARGIN_CLONES inline std::vector<std::int32_t> by_strips(
-    const std::vector<std::uint64_t>& bits) {
+MAXMARGIN_INLINE std::vector<std::int32_t> by_strips(const std::vector<std::uint64_t>& bits) {
   std::vector<std::int32_t> left(bits.size()), order;
   std::iota(left.begin(), left.end(), 0);
   std::stable_sort(left.begin(), left.end(), [&](std::int32_t a, std::int32_t b) {
@@ -87,8 +86,9 @@ std::vector<std::int32_t> places_of(const Rows& rows, const Bias& bias,
   std::vector<std::int32_t> own(static_cast<std::size_t>(rows.n_features) + 1);
   std::iota(own.begin(), own.end(), 0);
   const std::vector<std::uint64_t> judges = bits_of(rows, bias, tried);
-  const std::vector<std::int32_t> order = by_strips(bits_of(rows, bias, found));
-  const std::vector<double> before = strips_of(judges, own), after = strips_of(judges, order);
+  const std::vector<std::int32_t> order = MAXMARGIN_CLONED(by_strips(bits_of(rows, bias, found)));
+  const std::vector<double> before = MAXMARGIN_CLONED(strips_of(judges, own)),
+                            after = MAXMARGIN_CLONED(strips_of(judges, order));
   const double dim = static_cast<double>(own.size());
   double cost = 0.0, arranged_cost = 0.0;
   for (std::size_t r = 0; r < tried.size(); ++r) {

@@ -67,7 +67,7 @@ class KernelView {
       cache_.fetch(index + from, end - from);
       for (Size k = from; k < end; ++k)
         for (Size c = 0; c < n_coef; ++c)
-          add_row(cache_.row(index[k]), coef[c * count + k], out + c * n_samples);
+          MAXMARGIN_CLONED(add_row(cache_.row(index[k]), coef[c * count + k], out + c * n_samples));
     }
   }
 
@@ -76,7 +76,7 @@ class KernelView {
  private:
   static constexpr Size kDraws = 16;  // for each row computed together: further ahead is a guess
 
-  MAXMARGIN_CLONES void add_row(const float* row, double scale, double* z) const {
+  MAXMARGIN_INLINE void add_row(const float* row, double scale, double* z) const {
 #pragma omp simd
     for (Size j = 0; j < n_samples; ++j) z[j] += scale * static_cast<double>(row[j]);
   }

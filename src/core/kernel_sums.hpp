@@ -131,7 +131,7 @@ void kernel_sums(const SparseKernel<Index>& kernel, CsrRows<float, RowIndex> row
         for (const Size part_end = j + coef.parts[p]; j < part_end;) {
           if (j / kWindow == known) kernel.evaluate(panel, row_squares, known++, block);
           const Size stop = std::min({part_end, j + kTogether, known * kWindow});
-          kernel.add_sums(block, j, stop, weights.data(), n_sums, sums.data());
+          MAXMARGIN_CLONED(kernel.add_sums(block, j, stop, weights.data(), n_sums, sums.data()));
           j = stop;
         }
         for (Size r = 0; r < count; ++r)

@@ -35,8 +35,8 @@ MAXMARGIN_INLINE double exp_of_negative(double x) {
 }
 
 // values[i][j] = exp(-gamma |a_i - b_j|^2), in place of the dot products <a_i, b_j>.
-MAXMARGIN_CLONES inline void gaussian_values(double* values, const double* a_squares, Size n_a,
-                                             const double* b_squares, Size n_b, double gamma) {
+MAXMARGIN_INLINE void gaussian_values(double* values, const double* a_squares, Size n_a,
+                                      const double* b_squares, Size n_b, double gamma) {
   for (Size i = 0; i < n_a; ++i) {
     double* __restrict row = values + i * n_b;
     const double square = a_squares[i];
@@ -49,8 +49,8 @@ MAXMARGIN_CLONES inline void gaussian_values(double* values, const double* a_squ
 }
 
 // values[i] = (gamma values[i] + coef0)^degree, by squaring, some at a time.
-MAXMARGIN_CLONES inline void polynomial_values(double* values, Size n, double gamma, double coef0,
-                                               Size degree) {
+MAXMARGIN_INLINE void polynomial_values(double* values, Size n, double gamma, double coef0,
+                                        Size degree) {
   constexpr Size kTogether = 512;
   double power[kTogether];  // of 1, 2, 4, ... as it goes on
   for (Size begin = 0; begin < n; begin += kTogether) {

@@ -7,7 +7,7 @@ namespace maxmargin {
 
 // The first row of another label than y[0], if there are just two; else 0.
 template <class T>
-MAXMARGIN_CLONES Size second_label(const T* y, Size n) {
+MAXMARGIN_INLINE Size second_label(const T* y, Size n) {
   Size other = 1;
   while (other < n && y[other] == y[0]) ++other;
   if (other >= n) return 0;

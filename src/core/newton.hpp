@@ -109,7 +109,7 @@ class NewtonLevel : public Lender {
       w.back() = 0.0;
     }
     evaluate();
-    if (primal <= loss_at_0(terms_, rows_.n_samples)) return;
+    if (primal <= MAXMARGIN_CLONED(loss_at_0(terms_, rows_.n_samples))) return;
     std::fill(w.begin(), w.end(), 0.0);
     if (free_) bias_.anchor = 0.0;
     evaluate();
@@ -241,10 +241,11 @@ class NewtonLevel : public Lender {
 
   void pass(Move move, const std::vector<double>& direction, const std::vector<double>& point,
             Along along = {}) {
-    auto* newton_pass = terms_.loss.bounded ? maxmargin::newton_pass<true, Rows>
-                                            : maxmargin::newton_pass<false, Rows>;
-    sums_ = newton_pass(rows_, prox(), bias_, move, direction.data(), along, state_,
-                        combination_.data());
+    const auto pass_of = [&](auto bounded) {
+      return MAXMARGIN_CLONED(newton_pass<bounded>(rows_, prox(), bias_, move, direction.data(),
+                                                   along, state_, combination_.data()));
+    };
+    sums_ = terms_.loss.bounded ? pass_of(std::true_type{}) : pass_of(std::false_type{});
     gradient_ = shifted(point, -1.0, combination_);
     imbalance = 0.5 * inner(gradient_, gradient_);
     softening = sums_.fenchel_young;
@@ -264,8 +265,8 @@ class NewtonLevel : public Lender {
 
   void predict(const std::vector<double>& direction, std::vector<double>& out, Poll& poll) {
     in_parts(per_poll_, poll, [&](Size begin, Size end) {
-      maxmargin::predict(rows_, direction.data(), bias_.feature * direction.back(), begin, end,
-                         out.data());
+      MAXMARGIN_CLONED(maxmargin::predict(rows_, direction.data(), bias_.feature * direction.back(),
+                                          begin, end, out.data()));
     });
   }
 

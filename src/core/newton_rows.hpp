@@ -47,7 +47,7 @@ struct Along {
 // only the rows whose beta changes are read, and along a foretold step only those that leave their
 // piece.
 template <bool soft, class Rows>
-MAXMARGIN_CLONES NewtonSums newton_pass(const Rows& rows, const Proximal prox, Bias bias, Move move,
+MAXMARGIN_INLINE NewtonSums newton_pass(const Rows& rows, const Proximal prox, Bias bias, Move move,
                                         const double* direction, const Along along, RowState& state,
                                         double* combination) {
   double next[kMaxChunk], sloped[kMaxChunk];
@@ -124,9 +124,9 @@ struct Changed {
   Size count() const { return entering + leaving; }
 };
 
-// Those from `begin` to `end`. No exception may pass a function with clones.
+// Those from `begin` to `end`.
 template <class Rows>
-MAXMARGIN_CLONES void add_changed(const Rows& rows, const double* cost, const Changed& changed,
+MAXMARGIN_INLINE void add_changed(const Rows& rows, const double* cost, const Changed& changed,
                                   Size begin, Size end, std::uint8_t* flags,
                                   GramSum<Rows>& entering, GramSum<Rows>& leaving) {
   constexpr Size kAhead = 4;
@@ -160,8 +160,9 @@ void newton_gram(const Rows& rows, const double* cost, Bias bias, const Blas& bl
     poll();
     entering.make_room(blas, poll);
     leaving.make_room(blas, poll);
-    add_changed(rows, cost, changed, begin, std::min(begin + part, changed.count()), flags.data(),
-                entering, leaving);
+    MAXMARGIN_CLONED(add_changed(rows, cost, changed, begin,
+                                 std::min(begin + part, changed.count()), flags.data(), entering,
+                                 leaving));
   }
   entering.flush_block(blas, poll);
   leaving.flush_block(blas, poll);

@@ -53,7 +53,7 @@ struct RestScratch {
 
 // One epoch over the rows in the order given, from sweep.cursor on.
 template <class Rows, class T>
-MAXMARGIN_CLONES void one_vs_rest(const Rows& rows, const RestProblem& problem,
+MAXMARGIN_INLINE void one_vs_rest(const Rows& rows, const RestProblem& problem,
                                   const RestState<T>& state, const std::int32_t* order,
                                   RestScratch& scratch, Sweep& sweep, const Deadline& deadline) {
   constexpr Size kAhead = 2;

@@ -9,7 +9,7 @@ namespace maxmargin {
 
 // out[i] = <w, x_i> + b for begin <= i < end.
 template <class Rows>
-MAXMARGIN_CLONES void predict(const Rows& rows, const double* w, double b, Size begin, Size end,
+MAXMARGIN_INLINE void predict(const Rows& rows, const double* w, double b, Size begin, Size end,
                               double* out) {
   const auto shift = [&](Size from, Size count, const double* products) MAXMARGIN_INLINED {
     for (Size j = 0; j < count; ++j) out[from + j] = products[j] + b;
@@ -19,7 +19,7 @@ MAXMARGIN_CLONES void predict(const Rows& rows, const double* w, double b, Size 
 
 // w += sum of beta_i x_i over begin <= i < end.
 template <class Rows>
-MAXMARGIN_CLONES void combine(const Rows& rows, const double* beta, Size begin, Size end,
+MAXMARGIN_INLINE void combine(const Rows& rows, const double* beta, Size begin, Size end,
                               double* w) {
   RowSum sum(rows, w);
   const auto add = [&](Size from, Size count, const double*)
@@ -30,7 +30,7 @@ MAXMARGIN_CLONES void combine(const Rows& rows, const double* beta, Size begin, 
 
 // Both at once: z[i] = <w, x_i> and v += beta_i x_i for begin <= i < end.
 template <class Rows>
-MAXMARGIN_CLONES void products(const Rows& rows, const double* w, const double* beta, Size begin,
+MAXMARGIN_INLINE void products(const Rows& rows, const double* w, const double* beta, Size begin,
                                Size end, double* z, double* v) {
   RowSum sum(rows, v);
   const auto keep = [&](Size from, Size count, const double* made) MAXMARGIN_INLINED {
@@ -43,13 +43,13 @@ MAXMARGIN_CLONES void products(const Rows& rows, const double* w, const double* 
 
 // The same of pairs (w_j, v_j), where both miss the cache: three quarters of the time.
 template <class T, class Index>
-MAXMARGIN_CLONES void products_of_pairs(const CsrRows<T, Index>& rows, double* pairs,
+MAXMARGIN_INLINE void products_of_pairs(const CsrRows<T, Index>& rows, double* pairs,
                                         const double* beta, Size begin, Size end, double* z) {
   for (Size i = begin; i < end; ++i) z[i] = rows.meet(i, beta[i], pairs);
 }
 
 template <class Rows>
-MAXMARGIN_CLONES void squared_norms(const Rows& rows, Size begin, Size end, double* out) {
+MAXMARGIN_INLINE void squared_norms(const Rows& rows, Size begin, Size end, double* out) {
   in_streams(rows, begin, end, [&](Size i) MAXMARGIN_INLINED { out[i] = rows.squared_norm(i); });
 }
 
@@ -139,7 +139,7 @@ MAXMARGIN_INLINE bool compress_by(const DenseRows<T>& rows, Size begin, Size end
 }
 
 template <class T, class Out>
-MAXMARGIN_CLONES bool compress_narrow(const DenseRows<T>& rows, Size begin, Size end,
+MAXMARGIN_INLINE bool compress_narrow(const DenseRows<T>& rows, Size begin, Size end,
                                       const double* centre, double unit,
                                       const Compressed<Out>& out) {
   return compress_by(rows, begin, end, out, CompressRow<T, Out>{centre, unit, out});
@@ -154,12 +154,11 @@ bool compress(const DenseRows<T>& rows, Size begin, Size end, const double* cent
   if (MAXMARGIN_HAS_WIDE)
     return compress_by(rows, begin, end, out, CompressRowWide<T, Out>{{centre, unit, out}});
 #endif
-  return compress_narrow(rows, begin, end, centre, unit, out);
+  return MAXMARGIN_CLONED(compress_narrow(rows, begin, end, centre, unit, out));
 }
 
-// Whether every index lies in [0, bound).
 template <class Index>
-MAXMARGIN_CLONES bool all_within(const Index* indices, Size count, Size bound) {
+MAXMARGIN_INLINE bool within(const Index* indices, Size count, Size bound) {
   Index smallest = 0, largest = -1;
 #pragma omp simd reduction(min : smallest) reduction(max : largest)
   for (Size k = 0; k < count; ++k) {
@@ -169,10 +168,16 @@ MAXMARGIN_CLONES bool all_within(const Index* indices, Size count, Size bound) {
   return smallest >= 0 && largest < bound;
 }
 
+// Whether every index lies in [0, bound).
+template <class Index>
+bool all_within(const Index* indices, Size count, Size bound) {
+  return MAXMARGIN_CLONED(within(indices, count, bound));
+}
+
 // Whether the columns of every CSR row rise strictly within [0, n_features), and the offsets rise
 // from 0 to at most `stored`. Whatever reads the rows later relies on it.
 template <class Index>
-MAXMARGIN_CLONES bool canonical(const Index* offsets, const Index* columns, Size n_samples,
+MAXMARGIN_INLINE bool canonical(const Index* offsets, const Index* columns, Size n_samples,
                                 Size n_features, Size stored) {
   if (offsets[0] != 0 || offsets[n_samples] > stored) return false;
   for (Size i = 0; i < n_samples; ++i) {

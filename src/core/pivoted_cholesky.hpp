@@ -13,7 +13,7 @@ namespace maxmargin {
 class PivotedCholesky {
  public:
   // A is m x m, row by row; it must outlive the factor's making only.
-  MAXMARGIN_CLONES void factor(const double* A, Size m) {
+  MAXMARGIN_INLINE void factor(const double* A, Size m) {
     m_ = m;
     L_.resize(static_cast<std::size_t>(m * m));
     left_.resize(m);

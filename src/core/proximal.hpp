@@ -51,10 +51,12 @@ class LineDerivative {
                  double constant, double square)
       : prox_(prox), z_(z), dz_(dz), count_(count), constant_(constant), square_(square) {}
 
-  Value at(double s) const { return prox_.softness > 0.0 ? at<true>(s) : at<false>(s); }
+  Value at(double s) const {
+    return prox_.softness > 0.0 ? MAXMARGIN_CLONED(at<true>(s)) : MAXMARGIN_CLONED(at<false>(s));
+  }
 
   // From now on s lies in [low, high].
-  MAXMARGIN_CLONES void narrow(double low, double high) {
+  MAXMARGIN_INLINE void narrow(double low, double high) {
     if (!kept_) {
       stride_ = count_;
       kept_ = std::make_unique_for_overwrite<double[]>(5 * static_cast<std::size_t>(count_));
@@ -90,7 +92,7 @@ class LineDerivative {
 
  private:
   template <bool soft>
-  MAXMARGIN_CLONES Value at(double s) const {
+  MAXMARGIN_INLINE Value at(double s) const {
     const Proximal prox = prox_;
     const double *const z = z_, *const dz = dz_;
     double derivative = constant_ + s * square_, curvature = square_;
@@ -133,7 +135,7 @@ inline double exact_line_search(LineDerivative& along, double slope_at_0, double
       high_slope = derivative;
     }
     if (evaluation >= kFew && high - low < kNarrower * narrowed) {
-      along.narrow(low, high);
+      MAXMARGIN_CLONED(along.narrow(low, high));
       narrowed = high - low;
     }
     double next = s - derivative / curvature;

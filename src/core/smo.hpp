@@ -32,9 +32,8 @@ struct SmoProblem {
 };
 
 // residual[begin .. end) -= sum over rows of change_r * row_r, by pieces that stay in the cache.
-MAXMARGIN_CLONES inline void subtract_part(const float* const* rows, const double* change,
-                                           Size count, Size begin, Size end,
-                                           double* __restrict residual) {
+MAXMARGIN_INLINE void subtract_part(const float* const* rows, const double* change, Size count,
+                                    Size begin, Size end, double* __restrict residual) {
   constexpr Size kPiece = 1024;
   for (Size from = begin; from < end; from += kPiece) {
     const Size to = std::min(from + kPiece, end);
@@ -76,11 +75,11 @@ struct SmoLook {
 };
 
 // Of the samples begin <= k < end; writes what each gains by rising and by falling.
-MAXMARGIN_CLONES inline SmoLook look_at_part(const SmoProblem& problem, int n_groups,
-                                             const double* __restrict residual,
-                                             const double* __restrict beta, const double* threshold,
-                                             Size begin, Size end, double* __restrict up,
-                                             double* __restrict down) {
+MAXMARGIN_INLINE SmoLook look_at_part(const SmoProblem& problem, int n_groups,
+                                      const double* __restrict residual,
+                                      const double* __restrict beta, const double* threshold,
+                                      Size begin, Size end, double* __restrict up,
+                                      double* __restrict down) {
   SmoLook look(n_groups);
   const double* __restrict lower = problem.lower;
   const double* __restrict upper = problem.upper;
@@ -225,8 +224,10 @@ class Smo {
   Size solve(double goal) {
     const float* kernel = block_.kernel.data();
     const Size limit = 100 * block_.size;
-    return problem_.balanced ? solve_pairs(block_, kernel, problem_.epsilon, goal, limit, n_groups_)
-                             : solve_singles(block_, kernel, problem_.epsilon, goal, limit);
+    return problem_.balanced
+               ? MAXMARGIN_CLONED(
+                     solve_pairs(block_, kernel, problem_.epsilon, goal, limit, n_groups_))
+               : MAXMARGIN_CLONED(solve_singles(block_, kernel, problem_.epsilon, goal, limit));
   }
 
   void begin() {
@@ -247,9 +248,11 @@ class Smo {
     in_threads(static_cast<Size>(parts.size()), n_threads, [&](Size first, Size last) {
       for (Size part = first; part < last; ++part) {
         const Size begin = part * kPart, end = std::min(begin + kPart, n);
-        subtract_part(rows.data(), change.data(), count, begin, end, residual.data());
-        parts[part] = look_at_part(problem_, n_groups_, residual.data(), beta.data(),
-                                   threshold.data(), begin, end, up_.data(), down_.data());
+        MAXMARGIN_CLONED(
+            subtract_part(rows.data(), change.data(), count, begin, end, residual.data()));
+        parts[part] =
+            MAXMARGIN_CLONED(look_at_part(problem_, n_groups_, residual.data(), beta.data(),
+                                          threshold.data(), begin, end, up_.data(), down_.data()));
       }
     });
     seen_ = SmoLook(n_groups_);

@@ -70,7 +70,7 @@ MAXMARGIN_INLINE Size position_of_max(const double* values, Size count, double& 
 
 // Pairs until the violation in every group is at most `goal`; returns the steps made.
 template <class Real>
-MAXMARGIN_CLONES Size solve_pairs(SmoBlock& block, const Real* kernel, double epsilon, double goal,
+MAXMARGIN_INLINE Size solve_pairs(SmoBlock& block, const Real* kernel, double epsilon, double goal,
                                   Size max_steps, int n_groups) {
   const Size q = block.size;
   double* __restrict residual = block.residual.data(), * __restrict beta = block.beta.data();
@@ -144,7 +144,7 @@ MAXMARGIN_CLONES Size solve_pairs(SmoBlock& block, const Real* kernel, double ep
 
 // The same without an intercept: one coordinate at a time, the one that gains most.
 template <class Real>
-MAXMARGIN_CLONES Size solve_singles(SmoBlock& block, const Real* kernel, double epsilon,
+MAXMARGIN_INLINE Size solve_singles(SmoBlock& block, const Real* kernel, double epsilon,
                                     double goal, Size max_steps) {
   const Size q = block.size;
   double* __restrict residual = block.residual.data(), * __restrict beta = block.beta.data();

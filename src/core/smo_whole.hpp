@@ -72,7 +72,7 @@ class WholeSmo {
     std::vector<double> sums(problem_.n, 0.0);
     const std::vector<double> coef = folded();
     for (Size k = 0; k < problem_.n; ++k)
-      if (coef[k] != 0.0) add_row(coef[k], k, sums.data());
+      if (coef[k] != 0.0) MAXMARGIN_CLONED(add_row(coef[k], k, sums.data()));
     return sums;
   }
 
@@ -124,7 +124,7 @@ class WholeSmo {
 
   const double* row(Size k) const { return problem_.kernel + k * problem_.n; }
 
-  MAXMARGIN_CLONES void add_row(double factor, Size k, double* __restrict sums) const {
+  MAXMARGIN_INLINE void add_row(double factor, Size k, double* __restrict sums) const {
     const double* __restrict values = row(k);
 #pragma omp simd
     for (Size i = 0; i < problem_.n; ++i) sums[i] += factor * values[i];
@@ -182,7 +182,7 @@ class WholeSmo {
     return worst;
   }
 
-  MAXMARGIN_CLONES void look() { worst_group(); }
+  void look() { MAXMARGIN_CLONED(worst_group()); }
 
   // The partner with which i gains most.
   MAXMARGIN_INLINE Size partner(int g, Size i, double up) const {
@@ -231,7 +231,7 @@ class WholeSmo {
   }
 
   // Pairs until the violation is a fraction of what it was; the number of steps.
-  MAXMARGIN_CLONES Size pairs(double goal, Size limit) {
+  MAXMARGIN_INLINE Size pairs(double goal, Size limit) {
     const Size n = problem_.n;
     Size made = 0;
     for (int g; g = worst_group(), made < limit && violation_ > goal; ++made) {
@@ -264,7 +264,7 @@ class WholeSmo {
   }
 
   // The same without an intercept: one coordinate at a time.
-  MAXMARGIN_CLONES Size singles(double goal, Size limit) {
+  MAXMARGIN_INLINE Size singles(double goal, Size limit) {
     Size made = 0;
     for (; worst_group(), made < limit && violation_ > goal; ++made) {
       const Size i = coordinate(goal);
@@ -281,7 +281,8 @@ class WholeSmo {
     if (!(violation_ > 0.0)) return false;
     const Size limit = std::max<Size>(problem_.n, 100);
     const double goal = kInner * violation_;
-    const Size made = problem_.balanced ? pairs(goal, limit) : singles(goal, limit);
+    const Size made = problem_.balanced ? MAXMARGIN_CLONED(pairs(goal, limit))
+                                        : MAXMARGIN_CLONED(singles(goal, limit));
     steps += made;
     spent_ += kPerSample * static_cast<double>(made * problem_.n);
     return made > 0;
@@ -296,7 +297,9 @@ class WholeSmo {
 
   // The gap with these thresholds: the sum of what each variable could still gain at the present
   // residuals, which is the Fenchel-Young gap of its term.
-  MAXMARGIN_CLONES double gap() {
+  double gap() { return MAXMARGIN_CLONED(sum_of_gains()); }
+
+  MAXMARGIN_INLINE double sum_of_gains() {
     worst_group();
     double total = 0.0;
     for (int g = 0; g < problem_.n_groups; ++g) {
@@ -313,7 +316,9 @@ class WholeSmo {
     return total;
   }
 
-  MAXMARGIN_CLONES double dual() const {
+  double dual() const { return MAXMARGIN_CLONED(dual_objective()); }
+
+  MAXMARGIN_INLINE double dual_objective() const {
     const double *target = problem_.target, *values = residual.data();
     double total = 0.0;
     for (int g = 0; g < problem_.n_groups; ++g) {
@@ -366,7 +371,7 @@ class WholeSmo {
   }
 
   // K_FF, centred in rows and columns. It is symmetric: the columns are centred by its transpose.
-  MAXMARGIN_CLONES void make_system() {
+  MAXMARGIN_INLINE void make_system() {
     const Size m = static_cast<Size>(free_.size());
     system_.resize(static_cast<std::size_t>(m * m));
     for (Size a = 0; a < m; ++a) {
@@ -388,7 +393,7 @@ class WholeSmo {
   double newton() {
     const Size m = static_cast<Size>(free_.size());
     if (m == 0) return 0.0;
-    make_system();
+    MAXMARGIN_CLONED(make_system());
     right_.resize(m);
     change_.resize(m);
     for (Size a = 0; a < m; ++a) {
@@ -396,7 +401,7 @@ class WholeSmo {
       right_[a] = residual[k] - std::copysign(problem_.epsilon, beta[v]);
     }
     centre(right_.data());
-    factor_.factor(system_.data(), m);
+    MAXMARGIN_CLONED(factor_.factor(system_.data(), m));
     factor_.solve(right_.data(), change_.data());
     centre(change_.data());
 
@@ -410,7 +415,7 @@ class WholeSmo {
       const double end = change_[a] > 0.0 ? high(v) : low(v);
       const bool reached = share * std::fabs(change_[a]) >= room(a);
       beta[v] = reached ? end : beta[v] + share * change_[a];
-      add_row(old_beta[v] - beta[v], k, residual.data());
+      MAXMARGIN_CLONED(add_row(old_beta[v] - beta[v], k, residual.data()));
     }
     if (dual() > before) {
       open_all();

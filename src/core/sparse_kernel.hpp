@@ -101,7 +101,7 @@ class SamplePairs {
     value_ = std::make_unique_for_overwrite<Two[]>(static_cast<std::size_t>(stored));
     begin_.resize(static_cast<std::size_t>(n_windows() * begins_per_window()));
     in_threads(n_windows(), n_threads, [&](Size first, Size last) {
-      for (Size window = first; window < last; ++window) lay_out(samples, window);
+      for (Size window = first; window < last; ++window) MAXMARGIN_CLONED(lay_out(samples, window));
     });
   }
 
@@ -166,7 +166,7 @@ class SamplePairs {
     }
   }
 
-  MAXMARGIN_CLONES void lay_out(const CsrRows<float, Index>& samples, Size window) {
+  MAXMARGIN_INLINE void lay_out(const CsrRows<float, Index>& samples, Size window) {
     const Size first = window * kWindow, count = std::min(kWindow, n_ - first);
     const int width = std::bit_width(static_cast<std::uint64_t>(samples.n_features));
     CsrEntries<float, Index> given[kWindow], left[kWindow + 1] = {};
@@ -251,11 +251,11 @@ class SparseKernel {
     if (wide_ && panel.width() > 8)
       evaluate_wide(panel, row_squares, window, block);
     else
-      evaluate_narrow(panel, row_squares, window, block);
+      MAXMARGIN_CLONED(evaluate_narrow(panel, row_squares, window, block));
   }
 
   // sums[c][r] += coef[c][j] k(row r, sample j) over the samples begin <= j < end of a window.
-  MAXMARGIN_CLONES void add_sums(const Block& block, Size begin, Size end, const float* coef,
+  MAXMARGIN_INLINE void add_sums(const Block& block, Size begin, Size end, const float* coef,
                                  Size n_sums, double* sums) const {
     const std::uint8_t* slot = pairs_.slots(0);
     for (Size c = 0; c < n_sums; ++c, coef += n_samples(), sums += kRows) {
@@ -281,14 +281,14 @@ class SparseKernel {
         for (Size r = 0; r < rows; ++r) squares[r] = other.squares_[index[from + r]];
         for (Size window = first; window < last; ++window) {
           evaluate(panel, squares, window, block);
-          write(block, window, rows, out + from);
+          MAXMARGIN_CLONED(write(block, window, rows, out + from));
         }
       }
     });
   }
 
  private:
-  MAXMARGIN_CLONES void write(const Block& block, Size window, Size rows, float* const* out) const {
+  MAXMARGIN_INLINE void write(const Block& block, Size window, Size rows, float* const* out) const {
     const std::uint8_t* slot = pairs_.slots(window);
     const Size begin = window * kWindow, count = std::min(kWindow, n_samples() - begin);
     Size j = 0;
@@ -305,7 +305,7 @@ class SparseKernel {
       for (Size k = kWindow; k < 2 * kWindow; k += 16) MAXMARGIN_PREFETCH(out[r] + begin + k);
   }
 
-  MAXMARGIN_CLONES void evaluate_narrow(const SparsePanel& panel, const float* row_squares,
+  MAXMARGIN_INLINE void evaluate_narrow(const SparsePanel& panel, const float* row_squares,
                                         Size window, Block& block) const {
     switch (panel.width() / 8) {
       case 1:

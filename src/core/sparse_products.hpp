@@ -54,7 +54,7 @@ class ByColumn {
 
 // out[i][j] = <row i of A, row j of B>.
 template <class T, class Index>
-MAXMARGIN_CLONES void sparse_products(const CsrRows<T, Index>& A, const ByColumn& B, double* out) {
+MAXMARGIN_INLINE void sparse_products(const CsrRows<T, Index>& A, const ByColumn& B, double* out) {
   std::fill_n(out, A.n_samples * B.n_rows(), 0.0);
   for (Size i = 0; i < A.n_samples; ++i) B.add_products(A.entries(i), out + i * B.n_rows());
 }

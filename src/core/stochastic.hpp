@@ -79,7 +79,7 @@ struct Budget {
 };
 
 template <class Rows, class Method>
-MAXMARGIN_CLONES void descend(const Rows& rows, const Terms& terms, Method& method,
+MAXMARGIN_INLINE void descend(const Rows& rows, const Terms& terms, Method& method,
                               Sampler& sampler, Window& window, Random& random, double* g,
                               const Budget& budget) {
   constexpr Size kAhead = 4;
