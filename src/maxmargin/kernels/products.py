@@ -77,6 +77,37 @@ def _short_indices(A: Matrix) -> Matrix:
     return type(A)((A.data, indices, offsets), shape=A.shape)
 
 
+def largest(A: Matrix) -> Array:
+    """Return max_j |a_j| of every row, in float64."""
+    if not sparse.issparse(A):
+        return np.asarray(np.abs(A).max(axis=1, initial=0.0), dtype=np.float64)
+    A, most = A.tocsr(), np.zeros(A.shape[0])
+    filled = np.flatnonzero(np.diff(A.indptr))
+    most[filled] = np.maximum.reduceat(np.abs(A.data), A.indptr[filled])
+    return most
+
+
+def normalized(A: Matrix) -> Matrix:
+    """Return the rows divided by their norms, in float64; zero rows as they are.
+
+    They are divided by their largest values first, so that no square leaves the range of numbers.
+    """
+    for size in (largest, lambda rows: np.sqrt(squares(rows))):
+        by = size(A)
+        by[by == 0.0] = 1.0
+        A = scaled(A, by)
+    return A
+
+
+def scaled(A: Matrix, by: Array) -> Matrix:
+    """Return every row divided by its number."""
+    if not sparse.issparse(A):
+        return double(A) / by[:, np.newaxis]
+    A = A.tocsr()
+    values = double(A.data) / np.repeat(by, np.diff(A.indptr))
+    return type(A)((values, A.indices, A.indptr), shape=A.shape)
+
+
 def totals(A: Matrix) -> Array:
     """Return Σ a_j of every row, in float64."""
     return np.asarray(double(A).sum(axis=1)).ravel()

@@ -17,7 +17,9 @@ from maxmargin.kernels.products import (
     blocks,
     dense,
     dots,
+    largest,
     manhattan,
+    normalized,
     seen_from_one,
     squared_distances,
     squares,
@@ -165,11 +167,11 @@ class Cosine(Kernel):
     """⟨x, z⟩ / (‖x‖ ‖z‖), 0 where one of them is 0."""
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:
-        product = np.sqrt(np.multiply.outer(squares(A), squares(B)))
-        return np.divide(dots(A, B), product, out=np.zeros_like(product), where=product > 0.0)
+        unit = normalized(B)
+        return dots(unit if A is B else normalized(A), unit)
 
     def diagonal(self, A: Matrix) -> Array:
-        return (squares(A) > 0.0).astype(np.float64)
+        return (largest(A) > 0.0).astype(np.float64)
 
     def formula(self) -> _core.KernelFormula:
         return _core.KernelFormula(_core.KernelKind.cosine, 1.0, 0.0, 1)
@@ -225,18 +227,34 @@ def gamma_of(gamma: float | str, X: Matrix, weight: Array | None = None) -> floa
         return 1.0 / int(X.shape[1])
     weight = np.ones(X.shape[0]) if weight is None else weight
     if gamma == "scale":
-        total = float(weight.sum()) * X.shape[1]
-        mean = float((weight @ X).sum()) / total
-        if sparse.issparse(X):
-            variance = float(weight @ squares(X)) / total - mean**2
-        else:
-            variance = float(weight @ squares(X - mean)) / total
-        return 1.0 / (X.shape[1] * variance) if variance > 1e-14 * mean**2 else 1.0
+        variance = _variance(X, weight)
+        return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
     rows = np.flatnonzero(weight)
     rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), _MEDIAN_SAMPLES)).astype(int)]
     distances = squared_distances(X[rows], X[rows])[np.triu_indices(len(rows), 1)]
     median = float(np.median(distances)) if len(distances) else 0.0
     return 1.0 / median if median > 0.0 else 1.0
+
+
+def _variance(X: Matrix, weight: Array) -> float:
+    """Return that of all values, those of a row weighted; 0 if it is not above their rounding.
+
+    It is taken around the mean, so that no digits cancel however far that is from 0, and corrected
+    for what the mean is off by.
+    """
+    total = float(weight.sum()) * X.shape[1]
+    mean = float((weight @ X).sum()) / total
+    if sparse.issparse(X):
+        stored = type(X)((X.data - mean, X.indices, X.indptr), shape=X.shape)
+        lacking = float(weight @ (X.shape[1] - np.diff(X.indptr)))  # the zeros that are not stored
+        square, off = squares(stored), float((weight @ stored).sum()) - lacking * mean
+        spread = float(weight @ square) + lacking * mean**2
+    else:
+        apart = X - mean
+        spread, off = float(weight @ squares(apart)), float((weight @ apart).sum())
+    variance = spread / total - (off / total) ** 2
+    rounding = float(np.finfo(np.float64).eps) * abs(mean)
+    return variance if variance > rounding**2 else 0.0
 
 
 def _check_offset(coef0: object) -> None:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 import maxmargin._core as _core
-from maxmargin.kernels import Gaussian, Kernel, Linear
+from maxmargin.kernels import Cosine, Gaussian, Kernel, Linear
+from maxmargin.kernels.products import normalized
 from maxmargin.validation import Array, Matrix, view_rows
 
 #: Kernel values, and products of numbers in them, whose computation in float64 is not felt in a
@@ -77,6 +78,8 @@ class KernelSamples:
         """Return the samples in float32 and their squared norms."""
         compress, centre = self._layout
         unit = self.kernel.unit
+        if isinstance(self.kernel, Cosine):  # norms may leave the range of float32, angles do not
+            X = normalized(X)
         if sparse.issparse(X) and not self._takes_csr:
             X = X.toarray()
         if compress:
