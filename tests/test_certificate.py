@@ -58,6 +58,7 @@ def optimal_pair():
 @settings(max_examples=30)
 @given(w=WEIGHTS, b=NUMBERS, beta=DUALS)
 def test_gap_is_never_negative(loss, intercept, w, b, beta):
+    b = 0.0 if intercept is Intercept.NONE else b
     certificate = certify(make(loss, intercept), w, b, beta)
     assert certificate.gap >= 0.0
     assert certificate.kkt_violation >= 0.0
@@ -82,6 +83,7 @@ def test_gap_is_primal_minus_dual(loss, intercept, w, b, beta):
 @settings(max_examples=30)
 @given(w=WEIGHTS, b=NUMBERS, beta=DUALS)
 def test_primal_and_dual_are_the_textbook_values(loss, intercept, w, b, beta):
+    b = 0.0 if intercept is Intercept.NONE else b
     objective = make(loss, intercept)
     certificate = certify(objective, w, b, beta)
     feasible = objective.feasible(beta)
@@ -111,6 +113,7 @@ def test_rows_read_in_streams_are_all_judged(loss, n):
 @settings(max_examples=30)
 @given(w=WEIGHTS, b=NUMBERS)
 def test_a_point_is_judged_by_the_dual_point_that_belongs_to_it(name, intercept, w, b):
+    b = 0.0 if intercept is Intercept.NONE else b
     objective = make(LOSSES[name], intercept)
     y, cost = objective.problem.y, objective.problem.cost
     certificate, beta = certify_point(objective, w, b)

@@ -22,7 +22,7 @@ import numpy as np
 
 import maxmargin._core as _core
 from maxmargin.losses import Loss
-from maxmargin.objective import Frame, Intercept, Objective, SumError
+from maxmargin.objective import Frame, Intercept, Objective, SumError, sums_to_zero
 from maxmargin.validation import Array
 
 
@@ -162,6 +162,15 @@ def relative(gap: float, dual: float, negligible: float = 0.0) -> float:
     return gap / scale if scale > 0.0 and gap < math.inf else math.inf
 
 
+def refuse_intercept(intercept: Intercept, b: Array | float) -> None:
+    """Refuse b ≠ 0 where there is none: it would be a point of another problem."""
+    if intercept is Intercept.NONE and np.any(b):
+        raise ValueError(
+            f"b must be 0 where the objective has no intercept, got {b!r}. Give b=0, or"
+            " intercept=Intercept.FREE."
+        )
+
+
 def certify(objective: Objective, w: Array, b: float, beta: Array) -> Certificate:
     """Judge the primal point (w, b) by the dual point β.
 
@@ -230,6 +239,7 @@ def certify_expansion(
     The same sum as for a linear f, with ‖w − w_β‖² = (w − β)'K(w − β). If z has errors, they are
     allowed for in the gap.
     """
+    refuse_intercept(objective.intercept, b)
     z, dual_z, error = known or Known(objective.kernel_values(w))
     if objective.hard:
         return _certify_hard(objective, w, b, beta, Known(z, dual_z, error))
@@ -274,7 +284,7 @@ def _slip(free: bool, b: float, left: float, size: float) -> float:
     """Return what rounding leaves of Σ β = 0 weakens the bound by; more than that voids it."""
     if not free:
         return 0.0
-    return abs(b * left) if abs(left) <= 1e-9 * size else math.inf
+    return abs(b * left) if sums_to_zero(left, size) else math.inf
 
 
 def _mass_terms(loss: Loss, mass: float, size: float) -> tuple[float, float]:
@@ -371,6 +381,7 @@ def _summed(
     objective: Objective, w: Array, b: float, beta: Array, dual_w: Array, part: _core.Tally
 ) -> Certificate:
     """Return the certificate from what the rows add to it; w_β = Σ β_i x_i."""
+    refuse_intercept(objective.intercept, b)
     dual_b, free = objective.intercept_of(beta), objective.intercept is Intercept.FREE
     slip, squares = _slip(free, b, part.sum, part.size), _core.Squares(w, dual_w)
     primal = objective.regularized(squares.own, b) + part.losses

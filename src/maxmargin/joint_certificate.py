@@ -8,7 +8,7 @@ from operator import add
 
 import numpy as np
 
-from maxmargin.certificate import Certificate, tallied
+from maxmargin.certificate import Certificate, refuse_intercept, tallied
 from maxmargin.joint import JointExpansion, JointObjective
 from maxmargin.objective import Intercept
 from maxmargin.validation import Array
@@ -20,6 +20,7 @@ def certify_joint(objective: JointObjective, W: Array, b: Array, beta: Array) ->
     P(W, b) − D(β) = ½‖W − W_β‖² + Σ of brackets that are not negative (core/class_certificate.hpp).
     The KKT violation is the worst bracket in units of the margin.
     """
+    refuse_intercept(objective.intercept, b)
     problem = objective.problem
     dual_W = np.zeros_like(W)
     parts = [
@@ -47,6 +48,7 @@ def certify_joint_expansion(
 
     If z has errors, they are allowed for in the gap.
     """
+    refuse_intercept(objective.intercept, b)
     z = objective.kernel_values(beta) if z is None else z
     square = float(np.einsum("ij,ij->", beta, z))
     part = objective.classes.tally_values(z + b, beta)

@@ -245,6 +245,11 @@ class Objective:
         best = self.judge.best_offsets(z, self.intercept is Intercept.FREE, self.mass or 0.0)
         return best.b, best.number
 
+    def balanced(self, beta: Array) -> bool:
+        """Whether Σ β_i = 0 up to rounding, where a free intercept demands it."""
+        free = self.intercept is Intercept.FREE
+        return not free or sums_to_zero(float(beta.sum()), float(np.abs(beta).sum()))
+
     def edge(self, beta: Array) -> NDArray[np.bool_]:
         """Which samples are support vectors on the edge of the margin or tube."""
         return np.asarray((beta != 0.0) & (beta > self.box.lower) & (beta < self.box.upper))
@@ -306,6 +311,11 @@ class Objective:
                 size += (most - size) * min(1.0, (share - total) / room)
             beta[side] = y[side] * size
         return beta
+
+
+def sums_to_zero(left: float, size: float) -> bool:
+    """Whether Σ β_i is no more than rounding leaves of 0, beside Σ |β_i|."""
+    return abs(left) <= 1e-9 * size
 
 
 def seems_mercer(kernel: Kernel, X: Matrix) -> bool:

@@ -198,7 +198,8 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
     ) -> list[Start]:
         """Where the last fit ended, if warm_start is on and the problems have the same shapes.
 
-        Weights are told to those that have `n_features` of them.
+        Weights are told to those that have `n_features` of them. The problem is the one that the
+        parameters pose now: without an intercept, that of the last fit is dropped.
         """
         last = getattr(self, "solutions_", ())
         same = [solution.beta.shape for solution in last] == [cost.shape for cost in costs]
@@ -209,7 +210,8 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
             ratio = float(cost.mean()) / max(solution.mean_cost, 1e-300)
             w = solution.w if solution.w.shape == (n_features,) else None
             past = int(solution.notes.get("epochs", 1)) if ratio == 1.0 else 1  # else all anew
-            starts.append(Start(seed, ratio * solution.beta, solution.b, w, max(1, past)))
+            b = solution.b if getattr(self, "fit_intercept", True) else 0.0 * solution.b
+            starts.append(Start(seed, ratio * solution.beta, b, w, max(1, past)))
         return starts
 
     def _warn_if_unproven(self, X: Matrix) -> None:

@@ -235,6 +235,9 @@ class Monitor:
         objective = self.objective
         if objective.hard:
             return self._hard_expansion(beta, z, error)
+        if not objective.balanced(beta):  # steps that cancel leave their rounding errors behind
+            beta, error = objective.feasible(beta), None
+            z = objective.kernel_values(beta)
         b, number = objective.best_offsets(z)
         if objective.mass is not None:
             objective = objective.at(number)

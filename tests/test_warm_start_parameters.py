@@ -1,0 +1,121 @@
+"""A warm start never changes which problem is solved: after any change it ends like a cold fit."""
+
+import numpy as np
+import pytest
+
+from maxmargin import (
+    SVC,
+    SVR,
+    Intercept,
+    LinearSVC,
+    LinearSVR,
+    NuSVC,
+    NuSVR,
+    Objective,
+    OneClassSVM,
+    PegasosClassifier,
+    Problem,
+    Status,
+    certify,
+)
+from maxmargin.losses import HINGE
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(120, 4))
+NOISE = 0.3 * rng.normal(size=120)
+TWO = np.where(X[:, 0] + NOISE > -0.8, 1, 0)
+THREE = np.digitize(X[:, 0] + NOISE, [-0.8, 0.9])
+TARGETS = X[:, 0] + NOISE + 20.0
+
+COMMON = {"C": 0.2, "tol": 1e-4, "random_state": 3, "max_time": 60.0}
+LINEAR = {
+    "fit_intercept": False,
+    "penalized_intercept": True,
+    "intercept_scaling": 3.0,
+    "solver": "dual_cd",
+} | COMMON
+KERNEL = {"kernel": "poly", "gamma": 0.7, "cache_size": 1.0, "max_time": 60.0, "tol": 1e-4}
+SOFT = {"fit_intercept": False, "C": 0.2} | KERNEL
+LABELS = {"class_weight": {1: 5.0}}
+
+CASES = [
+    (LinearSVC(loss="hinge"), LINEAR | LABELS | {"loss": "squared_hinge"}, (TWO, THREE)),
+    (LinearSVC(loss="squared_hinge"), LINEAR | LABELS | {"loss": "hinge"}, (TWO, THREE)),
+    (LinearSVC(solver="dual_cd"), LINEAR | LABELS | {"solver": "newton"}, (TWO, THREE)),
+    (LinearSVC(multi_class="crammer_singer", loss="hinge"), LINEAR | LABELS, (THREE,)),
+    (LinearSVC(loss="hinge"), {"multi_class": "crammer_singer"}, (TWO, THREE)),
+    (LinearSVR(), LINEAR | {"epsilon": 5.0, "loss": "squared_epsilon_insensitive"}, (TARGETS,)),
+    (
+        LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1),
+        LINEAR | {"epsilon": 0.5, "loss": "epsilon_insensitive"},
+        (TARGETS,),
+    ),
+    (SVC(), SOFT | LABELS | {"multi_class": "crammer_singer"}, (TWO, THREE)),
+    (SVC(multi_class="crammer_singer"), SOFT | LABELS | {"multi_class": "ovo"}, (THREE,)),
+    (SVR(epsilon=0.1), SOFT | {"epsilon": 5.0}, (TARGETS,)),
+    (NuSVC(nu=0.2), KERNEL | {"nu": 0.3}, (TWO, THREE)),
+    (NuSVR(), KERNEL | {"nu": 0.2, "C": 3.0}, (TARGETS,)),
+    (OneClassSVM(), KERNEL | {"nu": 0.2}, (None,)),
+]
+
+
+def changes():
+    for model, parameters, targets in CASES:
+        for y in targets:
+            for name, value in parameters.items():
+                kind = f"{model}-{name}-{len(np.unique(y))}"
+                yield pytest.param(model, {name: value}, y, id=kind)
+
+
+def fit(model, y):
+    return model.fit(X) if y is None else model.fit(X, y)
+
+
+@pytest.mark.parametrize(("model", "change", "y"), list(changes()))
+def test_a_warm_start_after_any_change_ends_like_a_cold_fit(model, change, y):
+    kind, first = type(model), model.get_params()
+    warm = fit(kind(**first | {"warm_start": True}), y).set_params(**change)
+    cold = fit(kind(**first | change), y)
+    fit(warm, y)
+    assert warm.certificate_.status is Status.OPTIMAL
+    assert cold.certificate_.status is Status.OPTIMAL
+    assert warm.certificate_.primal == pytest.approx(
+        cold.certificate_.primal, rel=2.1 * cold.tol, abs=1e-9
+    )
+    if change.get("fit_intercept") is False:
+        assert not np.any(warm.intercept_)
+
+
+@pytest.mark.parametrize("solver", ["pegasos", "sgd"])
+@pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
+def test_stochastic_solvers_drop_the_intercept_too(solver, multi_class):
+    model = LinearSVC(
+        loss="hinge", solver=solver, multi_class=multi_class, max_iter=500, tol=0.1, warm_start=True
+    ).fit(X, THREE)
+    assert np.any(model.intercept_)
+    assert not np.any(model.set_params(fit_intercept=False).fit(X, THREE).intercept_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_pegasos_classifier_drops_the_intercept_too():
+    model = PegasosClassifier(warm_start=True, max_iter=20).fit(X, TWO)
+    assert np.any(model.intercept_)
+    assert not np.any(model.set_params(fit_intercept=False).fit(X, TWO).intercept_)
+
+
+@pytest.mark.parametrize("shift", [0.0, 20.0, 1e5])
+@pytest.mark.parametrize("n", [60, 1500])
+def test_svr_finds_an_optimum_of_zero_from_a_warm_start(shift, n):
+    rows = np.random.default_rng(1).normal(size=(n, 4))
+    model = SVR(warm_start=True, epsilon=0.1).fit(rows, rows[:, 0] + shift)
+    model.set_params(epsilon=9.0).fit(rows, rows[:, 0] + shift)
+    assert model.certificate_.status is Status.OPTIMAL
+    assert model.certificate_.primal == 0.0
+
+
+def test_certify_refuses_an_intercept_where_there_is_none():
+    problem = Problem(X, 2.0 * TWO - 1.0, np.ones(len(X)))
+    objective = Objective(problem, HINGE, Intercept.NONE)
+    certify(objective, np.zeros(4), 0.0, np.zeros(len(X)))
+    with pytest.raises(ValueError, match="b must be 0 where the objective has no intercept"):
+        certify(objective, np.zeros(4), 20.0, np.zeros(len(X)))
