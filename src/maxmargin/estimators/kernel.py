@@ -324,7 +324,7 @@ class SVC(ClassifierMixin, KernelModel):
 
     def _coef_by_problem(self) -> Array:
         """Coefficients of all support vectors, one row for each pair of classes, or each class."""
-        if len(self.classes_) == 2 or self.multi_class != "ovo":
+        if not self._by_pairs:
             return np.asarray(self.dual_coef_)
         ends = np.cumsum(self.n_support_)
         begins = ends - self.n_support_
@@ -378,8 +378,8 @@ class SVC(ClassifierMixin, KernelModel):
 
     @property
     def _by_pairs(self) -> bool:
-        """Whether pairs of classes decide."""
-        return self.multi_class == "ovo" and len(self.classes_) > 2
+        """Whether pairs of classes decide: a class then has coefficients against its rivals."""
+        return len(self.classes_) > 2 and len(self.dual_coef_) < len(self.classes_)
 
     def _scores(self, X: Any) -> Array:
         """Return the votes for each class, with its values squeezed below a third of one."""

@@ -202,8 +202,8 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
         the pairs squeezed below a third of a vote.
         """
         values = super().decision_function(X)
-        several = self.multi_class == "ovo" and len(self.classes_) > 2
-        return votes(values, len(self.classes_)) if several else values
+        by_pairs = self._members is not None
+        return votes(values, len(self.classes_)) if by_pairs else values
 
 
 class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is composed

@@ -253,7 +253,7 @@ random_state, verbose
     def support_(self) -> NDArray[np.intp]:
         """Rows that are support vectors of at least one problem."""
         check_is_fitted(self, "solutions_")
-        if self._linear:
+        if hasattr(self, "coef_"):
             return super().support_
         return np.flatnonzero(np.any([solution.w for solution in self.solutions_], axis=0))
 
