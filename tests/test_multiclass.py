@@ -285,7 +285,7 @@ def test_ctrl_c_keeps_the_best_model():
     model = LinearSVC(multi_class="crammer_singer", C=1e4, tol=1e-12, max_iter=None, max_time=60)
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
+    with pytest.raises(KeyboardInterrupt, match=r"interrupted.*of the optimum"):
         model.fit(noisy, data[1])
     timer.join()
     assert np.isfinite(model.coef_).all()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import numbers
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial, wraps
@@ -23,6 +22,7 @@ import maxmargin._core as _core
 from maxmargin.certificate import Certificate, Status, total
 from maxmargin.estimators._progress import Progress
 from maxmargin.estimators._tasks import Fit, Tasks
+from maxmargin.estimators._warn import warn
 from maxmargin.joint import JointObjective
 from maxmargin.losses import Loss
 from maxmargin.multiclass import class_numbers, collapsed, n_threads
@@ -66,18 +66,31 @@ _THREADED_BLAS = range(200, MAX_FEATURES + 1)
 
 
 def fitting(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Run a fit with scikit-learn's callbacks; one that fails leaves no model, nor half of one."""
+    """Run a fit with scikit-learn's callbacks; one that fails leaves the estimator as it was.
+
+    Ctrl-C ends the fit with the best model so far, and is raised after it: a search or a loop
+    around it ends too. So is one that came too late for the fit to hear it.
+    """
+    with_all_callbacks = with_callbacks(fit)
 
     @wraps(fit)
     def whole_or_nothing(self: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return fit(self, *args, **kwargs)
-        except Exception:
-            for name in [name for name in vars(self) if name.endswith("_")]:
-                delattr(self, name)
-            raise
+        before = dict(vars(self))
+        with interruptible() as interrupt:
+            try:
+                with_all_callbacks(self, *args, **kwargs)
+            except BaseException as error:
+                vars(self).clear()
+                vars(self).update(before)
+                if interrupt.pressed and isinstance(error, Exception):
+                    raise KeyboardInterrupt(f"Ctrl-C during a fit that failed: {error}") from error
+                raise
+        if interrupt.pressed:
+            fitted = f"{type(self).__name__} is fitted: {self.certificate_.sentence()}."
+            raise KeyboardInterrupt(self._unproven() or fitted)
+        return self
 
-    return with_callbacks(whole_or_nothing)  # type: ignore[no-any-return]
+    return whole_or_nothing
 
 
 class CertifiedModel(CallbackSupportMixin, BaseEstimator):
@@ -216,14 +229,23 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
 
     def _warn_if_unproven(self, X: Matrix) -> None:
         """Say what was reached whenever it is less than was asked for."""
+        with interruptible() as interrupt:
+            if interrupt.pressed:
+                return  # `fitting` raises Ctrl-C, with the same words
+        if unproven := self._unproven():
+            warn(f"{unproven}{scale_advice(X)}", ConvergenceWarning)
+        else:
+            self._warn_if_wild(X)
+
+    def _unproven(self) -> str:
+        """Return what was reached in the worst problem, if it is less than was asked for."""
         unproven = [
             (solution.certificate, place)
             for place, solution in enumerate(self.solutions_, 1)
             if solution.status is not Status.OPTIMAL
         ]
         if not unproven:
-            self._warn_if_wild(X)
-            return
+            return ""
         certificate, place = max(unproven, key=lambda pair: pair[0].relative_gap)
         several = len(self.solutions_) > 1
         where = f" in problem {place} of {len(self.solutions_)}" if several else ""
@@ -237,13 +259,11 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
             Status.STALLED: "Scale X, or raise tol",
             Status.DIVERGED: "Scale X, or give SGD a smaller step0, for InverseTime a larger t0",
         }[certificate.status]
-        warnings.warn(
+        return (
             f"{type(self).__name__} {certificate.status.value} after"
             f" {np.max(self.n_iter_)} iterations{where}: {certificate.sentence()}, and"
             f" tol={self.tol:g} was asked for."
-            f" {limit}, or accept the model as it is.{scale_advice(X)}",
-            ConvergenceWarning,
-            stacklevel=6,  # fit's caller, past the decorators
+            f" {limit}, or accept the model as it is."
         )
 
     def _warn_if_wild(self, X: Matrix) -> None:
@@ -255,7 +275,7 @@ class LinearModel(CertifiedModel):
 
     def _warn_if_wild(self, X: Matrix) -> None:
         if advice := wild_scales(X):
-            warnings.warn(f"{type(self).__name__} is fitted.{advice}", UserWarning, stacklevel=7)
+            warn(f"{type(self).__name__} is fitted.{advice}", UserWarning)
 
     def _intercept(self) -> Intercept:
         for name in ("fit_intercept", "penalized_intercept", "warm_start"):
@@ -298,6 +318,7 @@ class LinearModel(CertifiedModel):
         of one class against the rest, by the number of each row's class.
         """
         begin, stopping = time.perf_counter(), self._stopping()
+        self._members = members  # a callback may predict at any look
         if members is None:
             problem = self._problem(X, targets[0], costs[0], compress=self._reads_often(loss))
         else:
@@ -321,7 +342,6 @@ class LinearModel(CertifiedModel):
             fit = Fit(tasks, numbers, stopping, interrupt, progress, begin, jobs)
             with one_blas_thread() if X.shape[1] in _THREADED_BLAS else nullcontext():
                 self._store(fit.run())
-            self._members = members
         progress.end()
         self._warn_if_unproven(X)
 
@@ -334,7 +354,7 @@ class LinearModel(CertifiedModel):
         """Solve the one problem of all classes and store what was learnt."""
         begin = time.perf_counter()
         check_joint_loss(self.loss)
-        solver, stopping = joint_solver(self.solver), self._stopping()
+        solver, stopping, self._members = joint_solver(self.solver), self._stopping(), None
         numbers, n_classes = class_numbers(self.classes_, y), len(self.classes_)
         problem = self._problem(X, numbers, cost, compress=True)
         check_magnitudes(problem.longest, problem.extent)
@@ -354,7 +374,6 @@ class LinearModel(CertifiedModel):
             self.solutions_ = (solution,)
             self.coef_, self.intercept_ = collapsed(solution.w, solution.b)
             self.n_iter_ = solution.n_iter
-            self._members = None
         progress.end()
         self._warn_if_unproven(X)
 

@@ -91,8 +91,6 @@ class _Measured:
             model.fit(X, y)
         seconds = time.perf_counter() - begin
         statuses = [solution.status for solution in model.solutions_]
-        if Status.INTERRUPTED in statuses:
-            raise KeyboardInterrupt
         sizes = [len(solution.beta) for solution in model.solutions_]
         # Small problems need no rows; larger ones need those of the support vectors at least.
         used = [np.atleast_2d(solution.w).any(axis=0) for solution in model.solutions_]

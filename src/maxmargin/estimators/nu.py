@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import numbers
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,6 +17,7 @@ from maxmargin.certificate import Status
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._progress import Progress
+from maxmargin.estimators._warn import warn
 from maxmargin.estimators.kernel import SVC
 from maxmargin.estimators.kernel_regression import SVR
 from maxmargin.kernels import Kernel
@@ -150,10 +150,10 @@ class NuSVC(SVC):
             for solution, excess in zip(self.solutions_, excesses, strict=True)
         )
         if infeasible:
-            warnings.warn(
+            warn(
                 f"{infeasible} with these class weights. The model is that of SVC with"
                 f" C=equivalent_C_, which goes on from there. {_LOWER_NU}",
-                stacklevel=4,
+                UserWarning,
             )
         return progress
 

@@ -358,8 +358,6 @@ class Monitor:
         certificate, problem = self._best or self._certify_best(), self.objective.problem
         if status is Status.OPTIMAL and not certificate.convex:
             status = Status.STATIONARY
-        if status is Status.INTERRUPTED:
-            self._interrupt.heard = True
         return Solution(
             w=self._primal[1],
             b=self._primal[2],

@@ -10,43 +10,36 @@ from types import FrameType
 
 
 class Interrupt:
-    """A request to stop, shared by the fits that it concerns.
-
-    It was `heard` when a fit stopped for it.
-    """
+    """A request to stop, shared by the fits that it concerns; `pressed` if it came by Ctrl-C."""
 
     def __init__(self) -> None:
-        self.requested = self.heard = False
+        self.requested = self.pressed = False
+
+    def __call__(self, _signal: int, _frame: FrameType | None) -> None:
+        """Take the signal: the first Ctrl-C is a request, the second is raised as usual."""
+        if self.pressed:
+            raise KeyboardInterrupt
+        self.requested = self.pressed = True
 
 
 @contextmanager
 def interruptible() -> Iterator[Interrupt]:
-    """Turn the first Ctrl-C into a request to stop; the second is raised as usual.
+    """Turn the first Ctrl-C into a request to stop; whoever opens this first raises it in the end.
 
-    So is one that came too late for a fit to hear it: a loop of short fits would not end else. Only
-    in the main thread, where Python delivers signals, and only if nobody else has taken the
-    signal over.
+    What is opened within shares the request. Only in the main thread, where Python delivers
+    signals, and only if nobody else has taken the signal over.
     """
-    interrupt = Interrupt()
     previous = signal.getsignal(signal.SIGINT)
-    if (
-        threading.current_thread() is not threading.main_thread()
-        or previous is not signal.default_int_handler
-    ):
+    main = threading.current_thread() is threading.main_thread()
+    if main and isinstance(previous, Interrupt):
+        yield previous
+        return
+    interrupt = Interrupt()
+    if not main or previous is not signal.default_int_handler:
         yield interrupt
         return
-
-    pressed = False
-
-    def request(_signal: int, _frame: FrameType | None) -> None:
-        nonlocal pressed
-        interrupt.requested = pressed = True
-        signal.signal(signal.SIGINT, previous)
-
-    signal.signal(signal.SIGINT, request)
+    signal.signal(signal.SIGINT, interrupt)
     try:
         yield interrupt
     finally:
         signal.signal(signal.SIGINT, previous)
-    if pressed and not interrupt.heard:
-        raise KeyboardInterrupt
