@@ -39,7 +39,7 @@ void bind_whole(nb::module_& m) {
       .def(
           "__init__",
           [](WholeSmo* self, InMatrix<double> kernel, In<double> target, InMatrix<double> lower,
-             InMatrix<double> upper, double epsilon, bool balanced) {
+             InMatrix<double> upper, double epsilon, bool balanced, double elsewhere) {
             const Size n = static_cast<Size>(target.shape(0)), groups = lower.shape(0);
             require(static_cast<Size>(kernel.shape(0)) == n && kernel.shape(1) == kernel.shape(0),
                     "kernel has the wrong shape");
@@ -48,11 +48,12 @@ void bind_whole(nb::module_& m) {
                           static_cast<Size>(bound.shape(1)) == n,
                       "the bounds have the wrong shape");
             new (self) WholeSmo({n, static_cast<int>(groups), kernel.data(), target.data(),
-                                 lower.data(), upper.data(), epsilon, balanced});
+                                 lower.data(), upper.data(), epsilon, balanced, elsewhere});
           },
           "kernel"_a.noconvert(), "target"_a.noconvert(), "lower"_a.noconvert(),
-          "upper"_a.noconvert(), "epsilon"_a, "balanced"_a, nb::keep_alive<1, 2>(),
-          nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>())
+          "upper"_a.noconvert(), "epsilon"_a, "balanced"_a, "elsewhere"_a = 0.0,
+          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+          nb::keep_alive<1, 5>())
       .def(
           "start",
           [](WholeSmo& self, InMatrix<double> beta) {
@@ -71,6 +72,8 @@ void bind_whole(nb::module_& m) {
           "tol"_a, "negligible"_a, "max_outer"_a, "stop"_a,
           "Outer steps until the gap looks small enough: then True.")
       .def_prop_ro("beta", [](const WholeSmo& self) { return copied(self.folded()); })
+      .def_prop_ro(
+          "variables", [](const WholeSmo& self) { return copied(self.beta); }, "Group after group.")
       .def_prop_ro(
           "values", [](const WholeSmo& self) { return copied(self.values()); }, "K beta.")
       .def_prop_ro("violation", &WholeSmo::worst_violation, "LIBSVM's m - M.")

@@ -32,7 +32,8 @@ struct WholeProblem {
   const double* lower;   // n_groups x n, as the upper ones
   const double* upper;
   double epsilon;
-  bool balanced;  // sums per group are kept: pairs; else single coordinates
+  bool balanced;           // sums per group are kept: pairs; else single coordinates
+  double elsewhere = 0.0;  // the objective of variables that stay as they are
 };
 
 class WholeSmo {
@@ -320,7 +321,7 @@ class WholeSmo {
 
   MAXMARGIN_INLINE double dual_objective() const {
     const double *target = problem_.target, *values = residual.data();
-    double total = 0.0;
+    double total = problem_.elsewhere;
     for (int g = 0; g < problem_.n_groups; ++g) {
       const double* point = beta.data() + g * problem_.n;
 #pragma omp simd reduction(+ : total)

@@ -207,6 +207,7 @@ def test_doubt_is_met_by_float64_at_the_kinks(loss, monkeypatch):
     monkeypatch.setattr(smo_module, "affords_float64", lambda *_: False)
     monkeypatch.setattr(smo_module, "exact_values", dear)
     monkeypatch.setattr(smo_module, "_values", lambda *_: np.zeros(600))
+    monkeypatch.setattr(smo_module, "_PAIR_WORK_PER_VALUE", np.inf)  # no float64 matrix either
     solution = solve(objective, 2e-6, SMO(small=0))
     assert solution.status is Status.OPTIMAL
     assert len(solution.history) > 1

@@ -21,6 +21,7 @@ from maxmargin.solvers.kernel_samples import KernelSamples, affords_float64
 from maxmargin.solvers.memory import free_memory
 from maxmargin.solvers.refusals import require_intercept
 from maxmargin.solvers.screening import NEAR, Screening
+from maxmargin.solvers.smo_active import Refinement, affordable
 from maxmargin.solvers.smo_whole import solve_whole
 from maxmargin.validation import Array, check_count, check_positive
 
@@ -41,6 +42,12 @@ _IN_VAIN = 4
 #: Share of the tolerance that doubt about float32 sums may take up before more of them are made in
 #: float64.
 _DOUBTFUL = 0.5
+
+#: Work on pairs of a working set, in its samples, that takes as long as a kernel value in float64.
+_PAIR_WORK_PER_VALUE = 4
+
+#: Outer steps between two checks whether the pairs have cost as much as a float64 matrix.
+_STEPS_PER_CHECK = 20
 
 #: Kernel values beyond it leave the range of float32 in sums and products.
 _LARGEST = 1e30
@@ -87,7 +94,8 @@ class SMO:
     small : int
         Up to so many samples there are no working sets: the whole kernel matrix is made, in
         float64. Not for a user's function: it may be slow, and is asked for the rows that are
-        needed only.
+        needed only. With more samples SMO changes to float64 when it has cost as much as that
+        matrix, or when float32 brings nothing more; the matrix is that of the samples that matter.
     """
 
     working_set: int = 512
@@ -131,44 +139,61 @@ class SMO:
             steps = monitor.iterations_left(part.n_iter, most)
         shrinking = whole and monitor.tol < NEAR and part.applies() and _short_of_rows(samples, n)
         doubts, hope = 0, _Hope()
+        float64 = Refinement(objective, form, self._pairs_before_float64(samples, n))
         while True:
-            before = smo.outer_steps
             if not objective.hard:
                 monitor.follow(lambda: (part.n_iter + smo.outer_steps, smo.dual))
-            smo.run(NEAR if shrinking else tol, form.negligible, steps, monitor.stopped)
-            satisfied = smo.outer_steps < before + steps  # its own estimate, in float32, was
+            satisfied = _run(smo, form, NEAR if shrinking else tol, steps, monitor, float64)
             variables = smo.beta
             beta = form.fold(variables)
             z, error = _sums(objective, beta, (form.target - smo.residual)[:n], doubts, monitor)
             exact = error is None
-            status = monitor.judge_expansion(beta, z, part.n_iter + smo.outer_steps, error)
+            n_iter = part.n_iter + smo.outer_steps + float64.result.n_iter
+            status = monitor.judge_expansion(beta, z, n_iter, error)
             if status is not Status.RUNNING:
                 break
             if shrinking and satisfied:
                 shrinking = False
-                left = monitor.iterations_left(part.n_iter + smo.outer_steps, most)
-                steps = 0 if part.shrink(smo) else left
+                steps = 0 if part.shrink(smo) else monitor.iterations_left(n_iter, most)
                 continue
             if satisfied:
                 tol *= 0.5
                 doubts += monitor.doubt > _DOUBTFUL * monitor.tol * abs(monitor.dual)
-            if (satisfied or not objective.hard) and hope.lost(monitor, satisfied, exact):
-                if exact or satisfied:
-                    status = Status.STALLED
-                    break
-                doubts, hope = 2, _Hope()
+            lost = (satisfied or not objective.hard) and hope.lost(monitor, satisfied, exact)
+            if lost and not (exact or satisfied):
+                doubts, hope, lost = 2, _Hope(), False
+            if float64.due(smo, lost or (exact and hope.slow)):
+                known = z if exact else exact_values(objective, beta, monitor)
+                status = float64.run(smo, monitor, known, affordable(self.cache_size), n_iter)
+                variables, z, exact = float64.variables, float64.z, known is not None
+            elif lost:
+                status = Status.STALLED
+            if status is not Status.RUNNING:
+                break
             if exact:
-                variables = moved(objective, form, variables, z)
-                z = z + objective.kernel_values(form.fold(variables) - beta)
+                variables, z = _moved(objective, form, variables, z)
             smo.go_on(variables, *form.state(variables, z))
-            steps = monitor.iterations_left(part.n_iter + smo.outer_steps, most)
+            steps = monitor.iterations_left(n_iter + float64.result.n_iter, most)
         return monitor.finish(
             self.name,
             status,
-            violation=smo.violation,
-            steps=part.steps + smo.steps,
+            violation=float64.violation(smo),
+            steps=part.steps + smo.steps + float64.result.steps,
             rows=round(part.rows) + smo.rows_computed,
         )
+
+    def _pairs_before_float64(self, samples: KernelSamples, n: int) -> float:
+        """Return how many pairs take as long as all kernel values in float64.
+
+        A fit that needs more than these goes on in float64: in all, it takes twice as long as it
+        would have if it had begun there, at most. A caller's kernel may be slower than that.
+        """
+        if samples.formula is None:
+            return math.inf
+        return _PAIR_WORK_PER_VALUE * n**2 / self._working(n)
+
+    def _working(self, n: int) -> int:
+        return min(self.working_set, max(_LEAST_SET, n // _SETS))
 
     def _begin(
         self, objective: Objective, part: Screening, start: Start
@@ -192,7 +217,7 @@ class SMO:
         """Return the core's solver, for a part of the variables if one is given."""
         rows, at = samples.rows(part), slice(None) if part is None else part
         cache, target = cache_for(samples, self.cache_size), form.target[at]
-        working = min(self.working_set, max(_LEAST_SET, len(target) // _SETS))
+        working = self._working(len(target))
         return _core.Smo(
             rows.twice() if form.doubled else rows,
             target,
@@ -218,11 +243,13 @@ class _Hope:
     def __init__(self) -> None:
         self.least, self.failures = math.inf, 0
         self.highest, self.in_vain = -math.inf, 0
+        self.slow = False  # the last point that seemed good enough did not halve the gap
 
     def lost(self, monitor: Monitor, satisfied: bool, exact: bool) -> bool:
         """Whether there are too many of points that seemed good enough, or after all the steps."""
         if satisfied:
             gap = monitor.history[-1].gap
+            self.slow = gap > 0.5 * self.least
             self.failures = 0 if gap < 0.9 * self.least else self.failures + 1
             self.least = min(self.least, gap)
             return self.failures >= (_PATIENCE if exact else 3)
@@ -230,6 +257,35 @@ class _Hope:
         self.in_vain = 0 if dual > self.highest else self.in_vain + 1
         self.highest = max(self.highest, dual)
         return self.in_vain >= _IN_VAIN
+
+
+def _run(
+    smo: _core.Smo,
+    form: DualForm,
+    tol: float,
+    steps: int,
+    monitor: Monitor,
+    float64: Refinement,
+) -> bool:
+    """Make outer steps until the gap looks small enough in float32: then True.
+
+    At most so many are made, and none after it is time for float64.
+    """
+    end = smo.outer_steps + steps
+    while True:
+        before = smo.outer_steps
+        some = min(end - before, steps if float64.tried else _STEPS_PER_CHECK)
+        smo.run(tol, form.negligible, some, monitor.stopped)
+        if smo.outer_steps < before + some:
+            return True
+        if smo.outer_steps >= end or float64.due(smo) or monitor.stopped():
+            return False
+
+
+def _moved(objective: Objective, form: DualForm, variables: Array, z: Array) -> tuple[Array, Array]:
+    """Return the variables after a step in all free ones at once, and Kβ there."""
+    after = moved(objective, form, variables, z)
+    return after, z + objective.kernel_values(form.fold(after) - form.fold(variables))
 
 
 def _steps_per_look(objective: Objective) -> int:

@@ -24,6 +24,19 @@ _LARGEST = 1e30
 _PATIENCE = 30
 
 
+class StallCount:
+    """Counts gap checks in a row of points that seemed good enough and brought no smaller gap."""
+
+    def __init__(self) -> None:
+        self._least, self._failures = math.inf, 0
+
+    def reached(self, gap: float) -> bool:
+        """Count one more; whether there were too many."""
+        self._failures = 0 if gap < 0.9 * self._least else self._failures + 1
+        self._least = min(self._least, gap)
+        return self._failures >= _PATIENCE
+
+
 def solve_whole(name: str, objective: Objective, monitor: Monitor, start: Start) -> Solution:
     """Make outer steps; when the gap looks small enough, ask for the proof."""
     form, kernel, X = DualForm.of(objective), objective.kernel, objective.problem.X
@@ -45,7 +58,7 @@ def solve_whole(name: str, objective: Objective, monitor: Monitor, start: Start)
     begin = form.begin if start.beta is None else form.unfold(objective, start.beta)
     if begin.any():
         smo.start(form.by_group(begin))
-    tol, least, failures = monitor.tol, math.inf, 0
+    tol, stall = monitor.tol, StallCount()
     steps = 0 if start.beta is not None else monitor.iterations_left(0, STEPS_PER_LOOK)
     while True:
         satisfied = smo.run(tol, form.negligible, steps, monitor.stopped)
@@ -54,10 +67,7 @@ def solve_whole(name: str, objective: Objective, monitor: Monitor, start: Start)
             break
         if satisfied:
             tol *= 0.5
-            gap = monitor.history[-1].gap
-            failures = 0 if gap < 0.9 * least else failures + 1
-            least = min(least, gap)
-            if failures >= _PATIENCE:
+            if stall.reached(monitor.history[-1].gap):
                 status = Status.STALLED
                 break
         steps = monitor.iterations_left(smo.outer_steps, STEPS_PER_LOOK)
