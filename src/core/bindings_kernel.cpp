@@ -167,7 +167,9 @@ struct BoundSmo {
   std::unique_ptr<Smo> smo;
 };
 
-void products_of_rows(const Rows& A, const Rows& B, OutRows out) {
+// work(a, b, out) on the views of CSR rows, for a value of each row of A with each of B.
+template <class Work>
+void with_pairs(const Rows& A, const Rows& B, OutRows out, Work work) {
   require_length(out, A.n_samples(), "out");
   require(static_cast<Size>(out.shape(1)) == B.n_samples(), "out has other columns than B rows");
   require(A.n_features() == B.n_features(), "A and B differ in their features");
@@ -175,7 +177,7 @@ void products_of_rows(const Rows& A, const Rows& B, OutRows out) {
   std::visit(
       [&]<class Left, class Right>(const Left& a, const Right& b) {
         if constexpr (Left::kSparse && Right::kSparse)
-          MAXMARGIN_CLONED(sparse_products(a, ByColumn(b), out.data()));
+          work(a, b, out.data());
         else
           throw std::invalid_argument("A and B must be sparse");
       },
@@ -192,8 +194,22 @@ void bind_kernel(nb::module_& m) {
       .value("sigmoid", KernelKind::kSigmoid)
       .value("cosine", KernelKind::kCosine);
 
-  m.def("sparse_products", &products_of_rows, "A"_a, "B"_a, "out"_a,
-        "out = A B' of CSR rows, in double.");
+  m.def(
+      "sparse_products",
+      [](const Rows& A, const Rows& B, OutRows out) {
+        with_pairs(A, B, out, [](const auto& a, const auto& b, double* values) {
+          MAXMARGIN_CLONED(sparse_products(a, ByColumn(b), values));
+        });
+      },
+      "A"_a, "B"_a, "out"_a, "out = A B' of CSR rows, in double.");
+  m.def(
+      "sparse_distances",
+      [](const Rows& A, const Rows& B, OutRows out) {
+        with_pairs(A, B, out, [](const auto& a, const auto& b, double* values) {
+          sparse_distances(a, b, values);
+        });
+      },
+      "A"_a, "B"_a, "out"_a, "Squared distances of CSR rows, from their differences, in double.");
 
   nb::class_<KernelFormula>(m, "KernelFormula", "A kernel of <x, z>, |x|^2 and |z|^2.")
       .def(

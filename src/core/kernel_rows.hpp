@@ -81,11 +81,12 @@ MAXMARGIN_INLINE void apply_kernel(const KernelFormula& formula, float square, c
       }
       break;
     case KernelKind::kGaussian: {
-      constexpr float kLog2OfE = 1.44269504f;
+      constexpr float kLog2OfE = 1.44269504f, kMost = std::numeric_limits<float>::max();
       const float rate = -gamma * kLog2OfE;
 #pragma omp simd
       for (Size j = 0; j < count; ++j) {
-        const float distance = square + squares[j] - 2.0f * values[j];
+        const float sum = square + squares[j] - 2.0f * values[j];
+        const float distance = sum < kMost ? sum : kMost;  // so is NaN, of rows that overflow
         values[j] = power_of_two(rate * (distance > 0.0f ? distance : 0.0f));
       }
       break;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <limits>
 
 #include "rows.hpp"
 
@@ -34,7 +35,8 @@ MAXMARGIN_INLINE double exp_of_negative(double x) {
   return x < -708.0 ? 0.0 : p * std::bit_cast<double>(power);
 }
 
-// values[i][j] = exp(-gamma |a_i - b_j|^2), in place of the dot products <a_i, b_j>.
+// values[i][j] = exp(-gamma |a_i - b_j|^2), in place of the dot products <a_i, b_j>. Where these
+// overflow, the rows are far apart: the value is 0.
 MAXMARGIN_INLINE void gaussian_values(double* values, const double* a_squares, Size n_a,
                                       const double* b_squares, Size n_b, double gamma) {
   for (Size i = 0; i < n_a; ++i) {
@@ -42,7 +44,9 @@ MAXMARGIN_INLINE void gaussian_values(double* values, const double* a_squares, S
     const double square = a_squares[i];
 #pragma omp simd
     for (Size j = 0; j < n_b; ++j) {
-      const double distance = square + b_squares[j] - 2.0 * row[j];
+      constexpr double kMost = std::numeric_limits<double>::max();
+      const double sum = square + b_squares[j] - 2.0 * row[j];
+      const double distance = sum < kMost ? sum : kMost;  // so is NaN
       row[j] = exp_of_negative(distance > 0.0 ? -gamma * distance : 0.0);
     }
   }

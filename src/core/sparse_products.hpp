@@ -1,4 +1,4 @@
-// Inner products of CSR rows in double, for what float32 tiles are checked by.
+// Inner products and distances of CSR rows in double, for what float32 tiles are checked by.
 //
 // The rows of one side are listed by column, so that a value meets only the rows that have one in
 // its column: a row of sums that stays in the cache collects them.
@@ -57,6 +57,31 @@ template <class T, class Index>
 MAXMARGIN_INLINE void sparse_products(const CsrRows<T, Index>& A, const ByColumn& B, double* out) {
   std::fill_n(out, A.n_samples * B.n_rows(), 0.0);
   for (Size i = 0; i < A.n_samples; ++i) B.add_products(A.entries(i), out + i * B.n_rows());
+}
+
+// |x - z|^2 as a sum of squared differences: no digits cancel, however far the rows are from 0.
+template <class First, class Second>
+double squared_distance(const First& x, const Second& z) {
+  double sum = 0.0;
+  Size j = 0, k = 0;
+  while (j < x.count || k < z.count) {
+    const bool from_x = k == z.count || (j < x.count && x.column(j) <= z.column(k));
+    const bool from_z = j == x.count || (k < z.count && z.column(k) <= x.column(j));
+    const double difference =
+        (from_x ? double{x.value(j)} : 0.0) - (from_z ? double{z.value(k)} : 0.0);
+    sum += difference * difference;
+    j += from_x;
+    k += from_z;
+  }
+  return sum;
+}
+
+// out[i][j] = |row i of A - row j of B|^2.
+template <class Left, class Right>
+void sparse_distances(const Left& A, const Right& B, double* out) {
+  for (Size i = 0; i < A.n_samples; ++i)
+    for (Size j = 0; j < B.n_samples; ++j)
+      *out++ = squared_distance(A.entries(i), B.entries(j));
 }
 
 }  // namespace maxmargin

@@ -170,9 +170,7 @@ class Objective:
         """The scale of f: 1 for margins, the spread of the targets in regression."""
         if self.loss.one_sided:
             return 1.0
-        y, cost = self.problem.y, self.problem.cost
-        spread = np.average(np.abs(y - np.average(y, weights=cost)), weights=cost)
-        return float(spread) or 1.0
+        return spread(self.problem.y, self.problem.cost)
 
     @cached_property
     def diagonal(self) -> Array:
@@ -316,6 +314,11 @@ class Objective:
 def sums_to_zero(left: float, size: float) -> bool:
     """Whether Σ β_i is no more than rounding leaves of 0, beside Σ |β_i|."""
     return abs(left) <= 1e-9 * size
+
+
+def spread(y: Array, cost: Array) -> float:
+    """Return the mean distance of the targets from their mean; 1 if they are all the same."""
+    return float(np.average(np.abs(y - np.average(y, weights=cost)), weights=cost)) or 1.0
 
 
 def seems_mercer(kernel: Kernel, X: Matrix) -> bool:

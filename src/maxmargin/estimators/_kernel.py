@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -33,6 +34,7 @@ from maxmargin.kernels import (
     Sigmoid,
     as_kernel,
 )
+from maxmargin.kernels.products import robust_origin
 from maxmargin.multiclass import in_threads, n_threads
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
@@ -47,7 +49,7 @@ from maxmargin.solvers import (
     interruptible,
 )
 from maxmargin.solvers.blas_threads import one_blas_thread
-from maxmargin.solvers.kernel_samples import KernelSamples, SharedSamples, summed
+from maxmargin.solvers.kernel_samples import RESOLUTION, KernelSamples, SharedSamples, summed
 from maxmargin.solvers.memory import free_memory
 from maxmargin.solvers.smo import SMO
 from maxmargin.solvers.smo_parts import Task, can_solve, solve_parts
@@ -91,6 +93,7 @@ class KernelBase(CertifiedModel):
     support_vectors_: Matrix
     n_iter_: Any  # an array; a number where one problem is all there can be
     _no_limit: tuple[int | None, ...] = (None, -1)  # scikit-learn's kernel machines say -1
+    _scale_of_f = 1.0  # the margin, or the spread of the targets
     _samples: KernelSamples | None = None  # the support vectors as predictions read them
 
     def __sklearn_tags__(self) -> Any:
@@ -124,6 +127,8 @@ class KernelBase(CertifiedModel):
         """Return the samples as the kernel takes them, and the kernel."""
         X, _ = view_rows(X)
         kernel = self._kernel(X, cost / cost.max())
+        if isinstance(kernel, Linear) and self._intercept() is Intercept.FREE:
+            kernel = Linear(robust_origin(X))
         return (_positions(X) if self._precomputed else X), kernel
 
     def _solve(
@@ -262,7 +267,9 @@ class KernelBase(CertifiedModel):
         samples = self._samples
         if samples is None or samples.X is not self.support_vectors_:
             samples = KernelSamples(self._fitted_kernel, self.support_vectors_)
-        return samples.predict(X, coef, parts, n_threads(self.n_jobs))
+        return samples.predict(
+            X, coef, parts, n_threads(self.n_jobs), RESOLUTION * self._scale_of_f
+        )
 
 
 class KernelModel(KernelBase):
@@ -273,13 +280,25 @@ class KernelModel(KernelBase):
         self.support_ = support
         self.support_vectors_ = np.zeros((0, 0)) if self._precomputed else X[support]
         self.dual_coef_ = coef
-        self.intercept_ = np.array(
-            [self._offset(found) / self._unit(found) for found in self.solutions_]
+        self._fitted_kernel = None if self._precomputed else kernel
+        self.intercept_ = self._from_origin(
+            np.array([self._offset(found) / self._unit(found) for found in self.solutions_])
         )
         self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_], dtype=np.int32)
         self.shape_fit_ = (X.shape[0], X.shape[0]) if self._precomputed else X.shape
-        self._fitted_kernel = None if self._precomputed else kernel
         self._keep_samples()
+
+    def _from_origin(self, b: Array) -> Array:
+        """Return the intercepts of f(x) = ⟨w, x⟩ + b, where the fit was of f(x − origin)."""
+        kernel, self._shift = self._fitted_kernel, np.zeros_like(b)
+        if isinstance(kernel, Linear) and kernel.origin is not None:
+            self._shift = self.coef_ @ kernel.origin
+        return np.asarray(b - self._shift)
+
+    @property
+    def _offsets(self) -> Array:
+        """What joins the sums over the support vectors: intercepts as seen from the origin."""
+        return np.asarray(self.intercept_ + self._shift)
 
     def _keep_samples(self) -> None:
         """Keep the support vectors for predictions, and from being changed behind their back."""
@@ -325,10 +344,14 @@ class KernelModel(KernelBase):
 
     def _linear_weights(self, coef: Callable[[], Array]) -> Array:
         check_is_fitted(self)
-        if not isinstance(self._fitted_kernel, Linear):
+        kernel = self._fitted_kernel
+        if not isinstance(kernel, Linear):
             raise AttributeError("coef_ is only available with kernel='linear'.")
-        product = coef() @ self.support_vectors_
-        return np.asarray(product.toarray() if sparse.issparse(product) else product)
+        beta = coef()
+        weights = kernel.weights(beta, self.support_vectors_)
+        if kernel.origin is not None:  # Σ β is 0 but for its rounding
+            weights += np.outer([math.fsum(row) for row in beta], kernel.origin)
+        return weights
 
 
 def _positions(K: Matrix) -> Array:
@@ -375,7 +398,7 @@ def _shared(
     if not isinstance(solver, SMO) or len(members) < 3 or X.shape[0] <= 2 * solver.small:
         return None
     samples = KernelSamples(kernel, X, solver.n_threads)
-    if samples.formula is None or samples.stored < _WORTH_SHARING:
+    if samples.formula is None or samples.stored < _WORTH_SHARING or samples.far.any():
         return None
     cache = 0.25e-6 * free_memory() if cache_size is None else 0.5 * cache_size
     return SharedSamples(samples, members, cache)

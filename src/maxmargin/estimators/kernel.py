@@ -298,6 +298,7 @@ class SVC(ClassifierMixin, KernelModel):
         self._keep_support(X, members, coef, kernel)
         if len(members) == 2:  # scikit-learn's sign: positive for the second class
             self.dual_coef_, self.intercept_ = -self.dual_coef_, -self.intercept_
+            self._shift = -self._shift
 
     def _store_classes(self, X: Matrix, members: list[NDArray[np.intp]], kernel: Kernel) -> None:
         """Lay the coefficients out with a row for each class; of two, one for the second."""
@@ -305,7 +306,7 @@ class SVC(ClassifierMixin, KernelModel):
         b = np.hstack([solution.b for solution in self.solutions_])
         coef, b = collapsed(coef, b)
         self._keep_support(X, members, coef[:, np.concatenate(members)], kernel)
-        self.intercept_ = b
+        self.intercept_ = self._from_origin(b)
 
     def _keep_support(
         self, X: Matrix, members: list[NDArray[np.intp]], coef: Array, kernel: Kernel
@@ -339,7 +340,7 @@ class SVC(ClassifierMixin, KernelModel):
         """Return f of every row and every pair of classes, or every class."""
         if self._by_pairs:
             return np.concatenate(list(self._pair_values(X)))
-        return np.asarray(self._values(X, self.dual_coef_) + self.intercept_)
+        return np.asarray(self._values(X, self.dual_coef_) + self._offsets)
 
     def _pair_values(self, X: Any) -> Iterator[Array]:
         """Yield f of every pair of classes for some rows at a time, so that memory is bounded."""
@@ -350,7 +351,7 @@ class SVC(ClassifierMixin, KernelModel):
             some = rows[begin : begin + step]
             by_class = self._sums(some, self.dual_coef_, self.n_support_)
             sums = by_class[:, first, second - 1] + by_class[:, second, first]
-            yield np.asarray(sums + self.intercept_)
+            yield np.asarray(sums + self._offsets)
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x) for two classes, else one column for each class or pair.

@@ -12,7 +12,7 @@ from maxmargin.estimators._base import fitting
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.kernels import Kernel
 from maxmargin.losses import regression_loss
-from maxmargin.objective import Objective
+from maxmargin.objective import Objective, spread
 from maxmargin.problem import Problem
 from maxmargin.validation import Array, check_tube, real_targets, sample_costs
 
@@ -92,6 +92,7 @@ class SVR(RegressorMixin, KernelModel):
         self.n_support_ = np.array([len(support)], dtype=np.int32)
         self._finish(X, solution.w[np.newaxis, support], support, kernel)
         self.n_iter_ = solution.n_iter
+        self._scale_of_f = spread(target, cost)
         progress.end()
         self._warn_if_unproven(X)
         return self
@@ -108,4 +109,4 @@ class SVR(RegressorMixin, KernelModel):
     def predict(self, X: Any) -> Array:
         """f(x) of each row."""
         check_is_fitted(self)
-        return np.asarray(self._values(X, self.dual_coef_)[:, 0] + self.intercept_[0])
+        return np.asarray(self._values(X, self.dual_coef_)[:, 0] + self._offsets[0])

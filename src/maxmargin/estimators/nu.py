@@ -328,7 +328,7 @@ class OneClassSVM(OutlierMixin, KernelModel):
         As in `sklearn.svm.OneClassSVM`.
     """
 
-    solver = "smo"
+    solver, fit_intercept = "smo", False
 
     def __init__(
         self,
@@ -377,6 +377,7 @@ class OneClassSVM(OutlierMixin, KernelModel):
         # Samples on the edge belong to the region, whatever float32 makes of their f = 0.
         self.offset_ = solution.loss.target_scale * (1.0 - 1e-6)
         self.intercept_ = np.array([-self.offset_])
+        self._scale_of_f = abs(self.offset_)
         progress.end()
         self._warn_if_unproven(X)
         return self

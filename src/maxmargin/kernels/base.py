@@ -43,6 +43,15 @@ class Kernel(ABC):
         """Return what the core computes the same by, of samples times `unit`; None if it cannot."""
         return None
 
+    def errors_in_float32(self, rows: Array, samples: Array) -> tuple[Array, Array]:
+        """Bound the rounding errors of `formula` in float32, from squared norms of its samples.
+
+        That of k(x, z) is about u(x) + v(z) times the relative rounding of an inner product;
+        returned are u and v. Infinity: float32 is not for these rows.
+        """
+        del rows, samples
+        raise TypeError(f"{type(self).__name__} is not computed in float32.")
+
     def fitted(self, X: Matrix, weight: Array | None = None) -> Kernel:
         """Return the kernel with every parameter a number: rules such as "scale" look at X.
 

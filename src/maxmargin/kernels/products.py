@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise
 
 import maxmargin._core as _core
@@ -13,6 +14,9 @@ from maxmargin.validation import Array, Matrix, view_rows
 
 #: Values of sparse rows that may be laid out densely.
 _DENSE = 2**22
+
+#: Rows by which an origin is chosen.
+_SAMPLED = 256
 
 
 def dots(A: Matrix, B: Matrix) -> Array:
@@ -43,20 +47,52 @@ def _sparse_rows(A: Matrix) -> _core.Rows:
 
 def squared_distances(A: Matrix, B: Matrix) -> Array:
     """Return ‖a − b‖² of every pair, at least 0."""
-    A, B = seen_from_one(A, B)
+    origin = robust_origin(B)
+    A, B = centred(A, origin), centred(B, origin)
     distances = squares(A)[:, None] + squares(B)[None, :] - 2.0 * dots(A, B)
     return np.maximum(distances, 0.0, out=distances)
 
 
-def seen_from_one(A: Matrix, B: Matrix) -> tuple[Matrix, Matrix]:
-    """Subtract a sample from all, where they are dense, lest differences of distances cancel.
+def squared_differences(A: Matrix, B: Matrix) -> Array:
+    """Return the same as sums of squared differences: slower, and no digits cancel."""
+    if sparse.issparse(A) and sparse.issparse(B):
+        out = np.empty((A.shape[0], B.shape[0]))
+        _core.sparse_distances(_sparse_rows(A), _sparse_rows(B), out)
+        return out
+    return np.asarray(cdist(plain(double(A)), plain(double(B)), "sqeuclidean"))
 
-    One matrix given twice stays one: half of its dot products are enough then.
+
+def robust_origin(X: Matrix) -> Array:
+    """Return a point amid the samples that outliers cannot move far: the median of each column.
+
+    That of some rows is enough. Of CSR rows only columns count that most rows have a value in:
+    to shift the others would fill them.
     """
-    if sparse.issparse(A) or sparse.issparse(B) or B.shape[0] == 0:
-        return A, B
-    shifted = double(B) - B[:1]
-    return shifted if A is B else double(A) - B[:1], shifted
+    n, d = X.shape
+    origin, some = np.zeros(d), X[:: max(1, -(-n // _SAMPLED))]
+    if n == 0:
+        return origin
+    if not sparse.issparse(some):
+        return np.asarray(np.partition(some, len(some) // 2, axis=0)[len(some) // 2], np.float64)
+    some = some.tocsr()
+    stored = np.bincount(some.indices[some.data != 0], minlength=d)
+    columns = np.flatnonzero(2 * stored > some.shape[0])
+    origin[columns] = np.median(some[:, columns].toarray(), axis=0)
+    return origin
+
+
+def centred(A: Matrix, origin: Array) -> Matrix:
+    """Return A − origin in float64; CSR rows get values only in the columns where it is not 0."""
+    if not sparse.issparse(A):
+        return double(A) - origin
+    columns = np.flatnonzero(origin)
+    if len(columns) == 0:
+        return A
+    n, index = A.shape[0], A.indices.dtype
+    values, places = np.tile(origin[columns], n), np.tile(columns.astype(index), n)
+    offsets = np.arange(0, len(values) + 1, len(columns), dtype=index)
+    shift = type(A)((values, places, offsets), shape=A.shape)
+    return (double(A) - shift).tocsr()
 
 
 def manhattan(A: Matrix, B: Matrix) -> Array:

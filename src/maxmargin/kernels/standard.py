@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import numbers
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import sparse
@@ -15,12 +15,15 @@ import maxmargin._core as _core
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.products import (
     blocks,
+    centred,
     dense,
     dots,
     largest,
     manhattan,
     normalized,
-    seen_from_one,
+    plain,
+    robust_origin,
+    squared_differences,
     squared_distances,
     squares,
     totals,
@@ -30,19 +33,38 @@ from maxmargin.validation import Array, Matrix, check_count, check_positive
 #: Rules for γ.
 GAMMA_RULES = ("scale", "auto", "median")
 
+#: γ‖x‖², seen from the origin, beyond which the Gaussian of two such rows is taken from their
+#: differences: in float64 it has lost 5 digits there. And beyond which float32 is not enough: there
+#: it is off by up to 1e-5, and of rows beyond 4 times as much with rows below, it is 0.
+_FAR, FAR_IN_FLOAT32 = 2.0**14, 2.0**7
+
 #: Samples whose pairwise distances the median rule looks at.
 _MEDIAN_SAMPLES = 1000
 
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """⟨x, z⟩."""
+    """⟨x − o, z − o⟩, with the origin o = 0 if none is given.
+
+    Where the intercept is free, the origin changes nothing but the intercept and the rounding.
+    """
+
+    origin: Array | None = field(default=None, compare=False, repr=False)
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:
-        return dots(A, B)
+        shifted = self.centred(B)
+        return dots(shifted if A is B else self.centred(A), shifted)
+
+    def centred(self, A: Matrix) -> Matrix:
+        """Return the rows as seen from the origin."""
+        return A if self.origin is None else centred(A, self.origin)
+
+    def weights(self, coef: Array, basis: Matrix) -> Array:
+        """Return Σ c_j (x_j − o) for every row c of coef."""
+        return np.asarray(plain(coef @ self.centred(basis)))
 
     def diagonal(self, A: Matrix) -> Array:
-        return squares(A)
+        return squares(self.centred(A))
 
     def formula(self) -> _core.KernelFormula:
         return _core.KernelFormula(_core.KernelKind.linear, 1.0, 0.0, 1)
@@ -65,6 +87,11 @@ class _WithGamma(Kernel):
     def unit(self) -> float:
         """The power of 2 next to √γ: neither γ nor the samples leave float32, nor lose a bit."""
         return 2.0 ** round(0.5 * math.log2(self._gamma))
+
+    def _inner(self, rows: Array, samples: Array) -> Array:
+        """γ‖x‖‖z‖ of rows times `unit`, for the longest z."""
+        longest = float(samples.max(initial=0.0))
+        return np.asarray(self._gamma / self.unit**2 * np.sqrt(rows * longest))
 
     @property
     def _gamma(self) -> float:
@@ -102,27 +129,62 @@ class Polynomial(_WithGamma):
         kind = _core.KernelKind.polynomial
         return _core.KernelFormula(kind, self._gamma / self.unit**2, self.coef0, self.degree)
 
+    def errors_in_float32(self, rows: Array, samples: Array) -> tuple[Array, Array]:
+        with np.errstate(over="ignore"):
+            most = (self._inner(rows, samples) + abs(self.coef0)) ** self.degree
+        return self.degree * most, np.zeros_like(samples)
+
 
 @dataclass(frozen=True)
 class Gaussian(_WithGamma):
-    """exp(−γ‖x − z‖²); γ = 1/(2σ²)."""
+    """exp(−γ‖x − z‖²); γ = 1/(2σ²).
+
+    ‖x − z‖² is ‖x‖² + ‖z‖² − 2⟨x, z⟩ of rows seen from an origin amid the samples. Rows so far from
+    it that digits would cancel are subtracted from each other instead.
+    """
+
+    origin: Array | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of_width(cls, sigma: float) -> Gaussian:
         """Return the Gaussian of standard deviation σ."""
         return cls(0.5 / check_positive("sigma", sigma, advice="γ = 1/(2σ²).") ** 2)
 
+    def fitted(self, X: Matrix, weight: Array | None = None) -> Kernel:
+        gamma, origin = gamma_of(self.gamma, X, weight), np.zeros(X.shape[1])
+        if not sparse.issparse(X) or gamma * squares(X).max(initial=0.0) > FAR_IN_FLOAT32:
+            origin = robust_origin(X)
+        return replace(self, gamma=gamma, origin=origin)
+
     def __call__(self, A: Matrix, B: Matrix) -> Array:
-        A, B = seen_from_one(A, B)
-        values, own = np.ascontiguousarray(dots(A, B)), squares(A)
-        _core.gaussian_values(values, own, own if A is B else squares(B), self._gamma)
+        origin = robust_origin(B) if self.origin is None else self.origin
+        near_B = centred(B, origin)
+        near_A = near_B if A is B else centred(A, origin)
+        with np.errstate(over="ignore", invalid="ignore"):  # of rows that are far
+            values, of_A = np.ascontiguousarray(dots(near_A, near_B)), squares(near_A)
+            of_B = of_A if A is B else squares(near_B)
+        _core.gaussian_values(values, of_A, of_B, self._gamma)
+        far_A, far_B = (np.flatnonzero(~(self._gamma * s <= _FAR)) for s in (of_A, of_B))
+        if len(far_A) and len(far_B):  # of a far and a near one, the value is 0 or not cancelled
+            values[np.ix_(far_A, far_B)] = self._by_differences(A[far_A], B[far_B])
         return values
+
+    def _by_differences(self, A: Matrix, B: Matrix) -> Array:
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(-self._gamma * squared_differences(A, B)))
 
     def diagonal(self, A: Matrix) -> Array:
         return np.ones(A.shape[0])
 
     def formula(self) -> _core.KernelFormula:
         return _core.KernelFormula(_core.KernelKind.gaussian, self._gamma / self.unit**2, 0.0, 1)
+
+    def errors_in_float32(self, rows: Array, samples: Array) -> tuple[Array, Array]:
+        """γ times the error of ‖x‖² + ‖z‖², and that of exp; nothing where the value is 0."""
+        of_rows, of_samples = (self._gamma / self.unit**2 * s for s in (rows, samples))
+        reached = of_samples <= 4.0 * FAR_IN_FLOAT32
+        u = np.where(of_rows <= FAR_IN_FLOAT32, of_rows, np.inf)
+        return u, np.where(reached, 2.0 + of_samples, 0.0)
 
 
 @dataclass(frozen=True)
@@ -161,6 +223,9 @@ class Sigmoid(_WithGamma):
             _core.KernelKind.sigmoid, self._gamma / self.unit**2, self.coef0, 1
         )
 
+    def errors_in_float32(self, rows: Array, samples: Array) -> tuple[Array, Array]:
+        return 2.0 + abs(self.coef0) + self._inner(rows, samples), np.zeros_like(samples)
+
 
 @dataclass(frozen=True)
 class Cosine(Kernel):
@@ -175,6 +240,9 @@ class Cosine(Kernel):
 
     def formula(self) -> _core.KernelFormula:
         return _core.KernelFormula(_core.KernelKind.cosine, 1.0, 0.0, 1)
+
+    def errors_in_float32(self, rows: Array, samples: Array) -> tuple[Array, Array]:
+        return np.full_like(rows, 4.0), np.zeros_like(samples)
 
 
 @dataclass(frozen=True)

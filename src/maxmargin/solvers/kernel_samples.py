@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -13,12 +14,19 @@ from scipy import sparse
 
 import maxmargin._core as _core
 from maxmargin.kernels import Cosine, Gaussian, Kernel, Linear
-from maxmargin.kernels.products import normalized
+from maxmargin.kernels.products import centred, normalized
 from maxmargin.validation import Array, Matrix, view_rows
 
 #: Kernel values, and products of numbers in them, whose computation in float64 is not felt in a
 #: fit; and values for which it is not in a prediction.
 _EXACT_VALUES, _EXACT_PRODUCTS, _EXACT_PREDICTED = 2**23, 2**27, 2**20
+
+#: By how much a prediction may be off, in units of the margin, or of the spread of y.
+RESOLUTION = 1e-4
+
+#: Standard deviations of an error in float32 that are allowed for, the rounding of a number, and
+#: rows that are predicted in float64 too.
+_SPREADS, _ROUNDING, _TRIED = 4.0, 2.0**-24, 32
 
 #: Rows by which the layout is chosen, and columns at a time; share of values beyond which CSR is no
 #: faster.
@@ -38,8 +46,9 @@ class KernelSamples:
     """Samples as the core's kernel tiles read them: float32, CSR if some of them is 0.
 
     Dense samples are shifted for the Gaussian, which changes no distance. Where the columns have a
-    value that most samples share, as standardised indicators have, it becomes 0; else the mean
-    does. Both save small distances from cancellation.
+    value that most samples share, as standardised indicators have, it becomes 0; else the median
+    does. Both save small distances from cancellation; among samples that are far all the same,
+    values are computed in float64.
     """
 
     def __init__(self, kernel: Kernel | None, X: Matrix, n_threads: int = 1) -> None:
@@ -52,16 +61,17 @@ class KernelSamples:
     def _layout(self) -> tuple[bool, Array | None]:
         """Whether the samples are kept in CSR, and what is subtracted from each; None: nothing."""
         X, (n, d) = self.X, self.X.shape
+        centre = getattr(self.kernel, "origin", None)
         if sparse.issparse(X):
-            return True, None
-        some, common = X[:: max(1, -(-n // _LOOKED_AT))], None
-        shifts = isinstance(self.kernel, Gaussian) and n > 0
-        if shifts:
+            return True, centre if centre is not None and centre.any() else None
+        some = X[:: max(1, -(-n // _LOOKED_AT))]
+        if isinstance(self.kernel, Gaussian) and n > 0:
             cut = range(_TOGETHER, d, _TOGETHER)
-            common = np.concatenate([_commonest(part) for part in np.split(some, cut, axis=1)])
-        if np.count_nonzero(some if common is None else some != common) < _SPARSE * some.size:
-            return True, common if common is not None and common.any() else None
-        return False, np.asarray(X.mean(axis=0, dtype=np.float64)) if shifts else None
+            centre = np.concatenate([_commonest(part) for part in np.split(some, cut, axis=1)])
+        compress = (
+            np.count_nonzero(some if centre is None else some != centre) < _SPARSE * some.size
+        )
+        return compress, centre if centre is not None and centre.any() else None
 
     @property
     def sparse(self) -> bool:
@@ -72,7 +82,15 @@ class KernelSamples:
     def _takes_csr(self) -> bool:
         """Whether CSR rows need not be made dense to be prepared."""
         compress, centre = self._layout
-        return compress and centre is None
+        return compress and (centre is None or sparse.issparse(self.X))
+
+    @cached_property
+    def far(self) -> NDArray[np.bool_]:
+        """Which samples are so far from the others that float32 cannot tell their distances."""
+        if not isinstance(self.kernel, Gaussian):
+            return np.zeros(self.X.shape[0], dtype=bool)
+        square = self.own[1].astype(np.float64)
+        return np.isinf(self.kernel.errors_in_float32(square, square)[0])
 
     def prepared(self, X: Matrix, n_threads: int = 1) -> tuple[Matrix, Array]:
         """Return the samples in float32 and their squared norms."""
@@ -82,20 +100,24 @@ class KernelSamples:
             X = normalized(X)
         if sparse.issparse(X) and not self._takes_csr:
             X = X.toarray()
-        if compress:
-            given = sparse.issparse(X)
-            X = _csr(X, unit) if given else _compressed(X, centre, unit, n_threads)
-            square = np.empty(X.shape[0])
-            view_rows(X)[1].squared_norms(0, X.shape[0], square)
-            return X, square.astype(np.float32)
-        samples = np.empty(X.shape, dtype=np.float32)
-        for rows in _slices(*X.shape):  # scaled before float32 can overflow
-            samples[rows] = (X[rows] if centre is None else X[rows] - centre) * unit
-        return samples, np.einsum("ij,ij->i", samples, samples, dtype=np.float64).astype(np.float32)
+        with np.errstate(over="ignore"):  # what is infinite then is far
+            if compress:
+                if not sparse.issparse(X):
+                    X = _compressed(X, centre, unit, n_threads)
+                else:
+                    X = _csr(X if centre is None else centred(X, centre), unit)
+                square = np.empty(X.shape[0])
+                view_rows(X)[1].squared_norms(0, X.shape[0], square)
+                return X, square.astype(np.float32)
+            samples = np.empty(X.shape, dtype=np.float32)
+            for rows in _slices(*X.shape):  # scaled before float32 can overflow
+                samples[rows] = (X[rows] if centre is None else X[rows] - centre) * unit
+            square = np.einsum("ij,ij->i", samples, samples, dtype=np.float64)
+            return samples, square.astype(np.float32)
 
     @cached_property
     def _all_rows(self) -> _core.KernelRows:
-        return self.rows()
+        return self._tiles()
 
     @cached_property
     def own(self) -> tuple[Matrix, Array]:
@@ -108,6 +130,15 @@ class KernelSamples:
             return _core.KernelRows(self._block, self.X.shape[0])
         if self.shared is not None and index is None:
             return self.shared
+        far = self.far if index is None else self.far[index]
+        tiles = self._tiles(index)
+        if not far.any():
+            return tiles
+        block = _FarInFloat64(tiles, self.kernel, self.X if index is None else self.X[index], far)
+        return _core.KernelRows(block, len(far))
+
+    def _tiles(self, index: NDArray[np.intp] | None = None) -> _core.KernelRows:
+        """Return the same rows in float32 throughout."""
         samples, square = self.own
         if index is not None:
             samples, square = samples[index], square[index]
@@ -119,7 +150,7 @@ class KernelSamples:
         values, support = np.zeros((len(at), 1)), np.flatnonzero(coef)
         if len(support) == 0 or len(at) == 0:
             return values[:, 0]
-        (samples, square), source = self.own, self.rows(support)
+        (samples, square), source = self.own, self._tiles(support)
         coef = np.ascontiguousarray(coef[np.newaxis, support])
         whole = np.array([len(support)], dtype=np.int32)
         for part in _slices(len(at), len(support)):
@@ -127,6 +158,9 @@ class KernelSamples:
             source.predict(
                 *_parts(samples[some]), square[some], coef, whole, values[part], self.n_threads
             )
+            far = self.far[some]
+            if far.any():
+                values[part][far] = self.kernel(self.X[some[far]], self.X[support]) @ coef.T
             if part.stop < len(at) and stopped():
                 return None
         return values[:, 0]
@@ -153,31 +187,113 @@ class KernelSamples:
         coef: Array,
         parts: NDArray[np.int32] | None = None,
         n_threads: int | None = None,
+        resolution: float = RESOLUTION,
     ) -> Array:
         """Σ c_j k(x_j, x) of every row x of X and every row c of coef, in bounded memory.
 
         With `parts`, numbers of samples that follow each other, a sum over each of them. In float64
-        where that is not felt, else in float32 tiles, with X stored as the samples are.
+        where that is not felt, else in float32 tiles, with X stored as the samples are; but in
+        float64 where these might be off by more than `resolution`.
         """
         values = _zeros(X, coef, parts)
         if self.X.shape[0] == 0:
             return values
         if isinstance(self.kernel, Linear):
             ends = [self.X.shape[0]] if parts is None else np.cumsum(parts)
-            begins = [0, *ends[:-1]]
-            w = [coef[:, b:e] @ self.X[b:e] for b, e in zip(begins, ends, strict=True)]
-            return np.asarray(X @ np.concatenate(w).T).reshape(values.shape)
+            pieces = [slice(b, e) for b, e in zip([0, *ends[:-1]], ends, strict=True)]
+            w = np.concatenate([self.kernel.weights(coef[:, p], self.X[p]) for p in pieces])
+            found = X @ w.T if self.kernel.origin is None else X @ w.T - w @ self.kernel.origin
+            return np.asarray(found).reshape(values.shape)
         n_values = X.shape[0] * self.X.shape[0]
         if self.formula is None or (n_values <= _EXACT_PREDICTED and affords_float64(X, n_values)):
             return self.exact(X, coef, parts)
-        coef = np.ascontiguousarray(coef)
-        sizes = np.array([self.X.shape[0]] if parts is None else parts, dtype=np.int32)
-        out, threads = values.reshape(X.shape[0], -1), n_threads or self.n_threads
+        tiles = _Float32Sums(self, coef, parts, resolution, n_threads or self.n_threads)
         stored = X.nnz // X.shape[0] if self._takes_csr and sparse.issparse(X) else X.shape[1]
         for rows in _slices(X.shape[0], stored):
-            samples, square = self.prepared(X[rows], threads)
-            self._all_rows.predict(*_parts(samples), square, coef, sizes, out[rows], threads)
+            values[rows] = tiles(X[rows])
         return values
+
+
+class _FarInFloat64:
+    """Blocks of kernel rows from float32 tiles, with the values among far samples in float64."""
+
+    def __init__(
+        self, tiles: _core.KernelRows, kernel: Kernel, X: Matrix, far: NDArray[np.bool_]
+    ) -> None:
+        self.tiles, self.kernel, self.X, self.far = tiles, kernel, X, far
+        self.columns = np.flatnonzero(far)
+        self.basis = X[self.columns]
+
+    def __call__(self, index: NDArray[np.int32]) -> NDArray[np.float32]:
+        values = np.empty((len(index), len(self.far)), dtype=np.float32)
+        self.tiles.rows(index, values)
+        rows = np.flatnonzero(self.far[index])
+        if len(rows):
+            values[np.ix_(rows, self.columns)] = self.kernel(self.X[index[rows]], self.basis)
+        return values
+
+
+class _Float32Sums:
+    """Σ c_j k(x_j, x) in float32 tiles for the rows where they are precise enough, else in float64.
+
+    Rounding errors of different samples x_j are independent: those of a sum are of the size of
+    √(Σ c_j² e_j²), where e_j bounds that of k(x_j, x), and samples that are equal count as one.
+    Some rows are computed in both ways, in case they are not.
+    """
+
+    def __init__(
+        self,
+        samples: KernelSamples,
+        coef: Array,
+        parts: NDArray[np.int32] | None,
+        resolution: float,
+        n_threads: int,
+    ) -> None:
+        self.samples, self.coef, self.parts = samples, np.ascontiguousarray(coef), parts
+        self.resolution, self.n_threads = resolution, n_threads
+        self.sizes = np.array([samples.X.shape[0]] if parts is None else parts, dtype=np.int32)
+        self.of_samples = samples.own[1].astype(np.float64)
+        _, v = samples.kernel.errors_in_float32(np.zeros(1), self.of_samples)
+        number = _numbers_of_distinct(samples.X)
+        self.size, self.error = (self._largest_norm(number, weight) for weight in (1.0, v))
+
+    def _largest_norm(self, number: NDArray[np.intp], weight: Array | float) -> float:
+        """Return the largest √(Σ c_j² weight_j²), with the |c_j| of samples of one number added."""
+        unit = float(np.abs(self.coef).max()) or 1.0
+        sizes = [np.bincount(number, weight * row) for row in np.abs(self.coef) / unit]
+        pair = 1.0 if self.parts is None else math.sqrt(2.0)  # two parts make an f
+        return pair * unit * float(np.linalg.norm(sizes, axis=1).max())
+
+    def __call__(self, X: Matrix) -> Array:
+        rows, square = self.samples.prepared(X, self.n_threads)
+        precise = np.flatnonzero(self.errors(rows, square) <= self.resolution)
+        values = _zeros(X, self.coef, self.parts)
+        if len(precise):
+            if len(precise) < X.shape[0]:
+                rows, square = rows[precise], square[precise]
+            found = np.zeros((len(precise), len(self.sizes) * len(self.coef)))
+            self.samples._all_rows.predict(
+                *_parts(rows), square, self.coef, self.sizes, found, self.n_threads
+            )
+            values[precise] = found.reshape(len(precise), *values.shape[1:])
+            tried = precise[:: max(1, len(precise) // _TRIED)]
+            off = np.abs(values[tried] - self.exact(X[tried])).max()
+            if not off <= 0.5 * self.resolution:
+                precise = precise[:0]
+        rest = np.setdiff1d(np.arange(X.shape[0]), precise, assume_unique=True)
+        if len(rest):
+            values[rest] = self.exact(X[rest] if len(rest) < X.shape[0] else X)
+        return values
+
+    def exact(self, X: Matrix) -> Array:
+        return self.samples.exact(X, self.coef, self.parts)
+
+    def errors(self, rows: Matrix, square: Array) -> Array:
+        """Bound those of the sums of each row, all but certainly."""
+        u, _ = self.samples.kernel.errors_in_float32(square.astype(np.float64), self.of_samples)
+        stored = rows.nnz / rows.shape[0] if sparse.issparse(rows) else rows.shape[1]
+        rounding = _SPREADS * _ROUNDING * (1.0 + 0.25 * math.sqrt(stored))
+        return np.asarray(rounding * (u * self.size + self.error))
 
 
 class SharedSamples:
@@ -219,6 +335,12 @@ def summed(K: Array, coef: Array, parts: NDArray[np.int32] | None = None) -> Arr
         sums[:, part] = K[:, begin:end] @ coef[:, begin:end].T
         begin = end
     return sums
+
+
+def _numbers_of_distinct(X: Matrix) -> NDArray[np.intp]:
+    """Return a number for each row, the same for equal rows."""
+    weights = np.random.default_rng(0).standard_normal(X.shape[1])
+    return np.unique(X @ weights, return_inverse=True)[1]
 
 
 def _csr(X: Matrix, unit: float) -> Matrix:

@@ -1,0 +1,115 @@
+"""Decision values are those of the plain sums, whatever the kernel, storage, batch and offset."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from maxmargin import SVC, SVR, NuSVC, OneClassSVM
+from maxmargin.solvers.kernel_samples import RESOLUTION
+
+EXTENDED = np.longdouble
+N_TRAIN, N_TEST = 500, 3000  # enough for float32 tiles: far more than 2²⁰ kernel values
+
+
+def plain_sums(model, X, gamma):
+    """Σ c_j k(x_j, x) + b in extended precision, distances from differences."""
+    vectors = model.support_vectors_
+    vectors = vectors.toarray() if sparse.issparse(vectors) else vectors
+    V, coef = vectors.astype(EXTENDED), model.dual_coef_[0].astype(EXTENDED)
+    values = []
+    for x in X.astype(EXTENDED):
+        if model.kernel == "rbf":
+            k = np.exp(-EXTENDED(gamma) * ((V - x) ** 2).sum(axis=1))
+        elif model.kernel == "poly":
+            k = (EXTENDED(gamma) * (V @ x) + EXTENDED(model.coef0)) ** model.degree
+        else:
+            k = V @ x
+        values.append(coef @ k + EXTENDED(model.intercept_[0]))
+    return np.array(values, dtype=np.float64)
+
+
+class Case(NamedTuple):
+    kernel: str
+    offset: float
+    scale: float
+    C: float
+    outliers: bool
+
+    def rows(self):
+        X = np.random.default_rng(0).normal(size=(N_TRAIN + N_TEST, 3))
+        signal = X[:, 0] + X[:, 1] if self.kernel == "linear" else X[:, 0] * X[:, 1]
+        X *= self.scale
+        X[:, 2] += self.offset * self.scale
+        if self.outliers:
+            X[::100] *= 1e4
+        return X, signal
+
+    def model(self, kind, gamma):
+        options = {"kernel": self.kernel, "gamma": gamma, "coef0": 1.0, "max_time": 2.0}
+        if kind in (SVC, SVR):
+            options["C"] = self.C
+        if kind is SVR:
+            options["epsilon"] = 0.01
+        return kind(**options) if kind in (SVC, SVR) else kind(nu=0.3, **options)
+
+
+CASES = [
+    Case("rbf", offset=0.0, scale=1.0, C=1.0, outliers=False),
+    Case("rbf", offset=2000.0, scale=1.0, C=1.0, outliers=False),
+    Case("rbf", offset=1e4, scale=100.0, C=10.0, outliers=False),
+    Case("rbf", offset=0.0, scale=1.0, C=1e5, outliers=False),
+    Case("rbf", offset=0.0, scale=1.0, C=10.0, outliers=True),
+    Case("rbf", offset=1e6, scale=0.01, C=100.0, outliers=True),
+    Case("poly", offset=10.0, scale=1.0, C=10.0, outliers=False),
+    Case("linear", offset=1e4, scale=1.0, C=10.0, outliers=False),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", [SVC, SVR, NuSVC, OneClassSVM])
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
+@pytest.mark.parametrize("case", CASES)
+def test_decision_values_do_not_depend_on_the_batch(kind, storage, case):
+    X, signal = case.rows()
+    gamma = 0.5 / case.scale**2
+    model = case.model(kind, gamma)
+    y = signal if kind is SVR else (signal > 0.0).astype(int)
+    train, test = X[:N_TRAIN], X[N_TRAIN:]
+    model.fit(storage(train), y[:N_TRAIN])
+    values = model.predict if kind is SVR else model.decision_function
+    margin = np.abs(y[:N_TRAIN] - y[:N_TRAIN].mean()).mean() if kind is SVR else 1.0
+    margin = abs(model.offset_) if kind is OneClassSVM else margin
+    whole, batch = values(storage(test)), values(storage(test[:50]))
+    some = np.r_[0:50, 100:N_TEST:100]  # with the outliers
+    off = RESOLUTION * margin
+    expected = plain_sums(model, test[some], gamma)
+    np.testing.assert_allclose(whole[some], expected, rtol=1e-6, atol=off)
+    np.testing.assert_allclose(batch, whole[:50], rtol=1e-6, atol=off)
+
+
+@pytest.mark.parametrize("offset", [2000.0, 1e4])
+def test_an_offset_column_in_csr_rows_changes_no_label(offset):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 3))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    X[:, 2] += offset
+    model = SVC(gamma=0.5).fit(sparse.csr_matrix(X[:1000]), y[:1000])
+    dense = SVC(gamma=0.5).fit(X[:1000], y[:1000])
+    assert model.score(sparse.csr_matrix(X[1000:]), y[1000:]) > 0.95
+    assert np.mean(model.predict(sparse.csr_matrix(X[1000:])) != dense.predict(X[1000:])) < 0.005
+
+
+@pytest.mark.parametrize(("C", "gamma"), [(1e6, 0.001), (1e5, 0.1)])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_large_coefficients_are_summed_in_float64(C, gamma):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(26000, 5))
+    y = (X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=len(X)) > 0).astype(int)
+    model = SVC(C=C, gamma=gamma, tol=1e-2, max_time=3.0)
+    model.fit(X[:1000], y[:1000])
+    whole = model.decision_function(X[1000:])
+    parts = np.concatenate([model.decision_function(X[b : b + 50]) for b in range(1000, 3000, 50)])
+    assert np.abs(whole[:2000] - parts).max() <= RESOLUTION
