@@ -24,9 +24,9 @@ _EXACT_VALUES, _EXACT_PRODUCTS, _EXACT_PREDICTED = 2**23, 2**27, 2**20
 #: By how much a prediction may be off, in units of the margin, or of the spread of y.
 RESOLUTION = 1e-4
 
-#: Standard deviations of an error in float32 that are allowed for, the rounding of a number, and
-#: rows that are predicted in float64 too.
-_SPREADS, _ROUNDING, _TRIED = 4.0, 2.0**-24, 32
+#: Standard deviations of an error in float32 that are allowed for, the least of them as a share of
+#: what it may be, the rounding of a number, and rows that are predicted in float64 too.
+_SPREADS, _LEAST_SHARE, _ROUNDING, _TRIED = 6.0, 0.1, 2.0**-24, 32
 
 #: Rows by which the layout is chosen, and columns at a time; share of values beyond which CSR is no
 #: faster.
@@ -238,7 +238,7 @@ class _Float32Sums:
 
     Rounding errors of different samples x_j are independent: those of a sum are of the size of
     √(Σ c_j² e_j²), where e_j bounds that of k(x_j, x), and samples that are equal count as one.
-    Some rows are computed in both ways, in case they are not.
+    Some rows are computed in both ways: they show which share of that size the errors have.
     """
 
     def __init__(
@@ -266,33 +266,44 @@ class _Float32Sums:
 
     def __call__(self, X: Matrix) -> Array:
         rows, square = self.samples.prepared(X, self.n_threads)
-        precise = np.flatnonzero(self.errors(rows, square) <= self.resolution)
-        values = _zeros(X, self.coef, self.parts)
-        if len(precise):
-            if len(precise) < X.shape[0]:
-                rows, square = rows[precise], square[precise]
-            found = np.zeros((len(precise), len(self.sizes) * len(self.coef)))
-            self.samples._all_rows.predict(
-                *_parts(rows), square, self.coef, self.sizes, found, self.n_threads
-            )
-            values[precise] = found.reshape(len(precise), *values.shape[1:])
-            tried = precise[:: max(1, len(precise) // _TRIED)]
-            off = np.abs(values[tried] - self.exact(X[tried])).max()
-            if not off <= 0.5 * self.resolution:
-                precise = precise[:0]
+        sizes = self.error_sizes(rows, square)
+        hopeful = np.flatnonzero(_SPREADS * _LEAST_SHARE * sizes <= self.resolution)
+        values, precise = _zeros(X, self.coef, self.parts), hopeful[:0]
+        if len(hopeful):
+            if len(hopeful) < X.shape[0]:
+                rows, square = rows[hopeful], square[hopeful]
+            values[hopeful] = self._tiles(rows, square)
+            share = self._share(X, values, sizes, hopeful)
+            precise = hopeful[_SPREADS * share * sizes[hopeful] <= self.resolution]
         rest = np.setdiff1d(np.arange(X.shape[0]), precise, assume_unique=True)
         if len(rest):
             values[rest] = self.exact(X[rest] if len(rest) < X.shape[0] else X)
         return values
 
+    def _tiles(self, rows: Matrix, square: Array) -> Array:
+        """Return the sums of prepared rows in float32."""
+        found = np.zeros((len(square), len(self.sizes) * len(self.coef)))
+        self.samples._all_rows.predict(
+            *_parts(rows), square, self.coef, self.sizes, found, self.n_threads
+        )
+        return found.reshape(_zeros(rows, self.coef, self.parts).shape)
+
+    def _share(self, X: Matrix, values: Array, sizes: Array, hopeful: NDArray[np.intp]) -> float:
+        """Return which share of the size that they may have the errors of some rows have."""
+        largest = hopeful[sizes[hopeful].argsort()[-_TRIED // 4 :]]
+        tried = np.unique(np.append(hopeful[:: max(1, len(hopeful) // _TRIED)], largest))
+        off = np.abs(values[tried] - self.exact(X[tried])).reshape(len(tried), -1)
+        typical = np.sqrt(np.mean((off / sizes[tried, np.newaxis]) ** 2, axis=0)).max()
+        return max(float(typical), _LEAST_SHARE)
+
     def exact(self, X: Matrix) -> Array:
         return self.samples.exact(X, self.coef, self.parts)
 
-    def errors(self, rows: Matrix, square: Array) -> Array:
-        """Bound those of the sums of each row, all but certainly."""
+    def error_sizes(self, rows: Matrix, square: Array) -> Array:
+        """Return the size that the errors of each row's sums may have."""
         u, _ = self.samples.kernel.errors_in_float32(square.astype(np.float64), self.of_samples)
         stored = rows.nnz / rows.shape[0] if sparse.issparse(rows) else rows.shape[1]
-        rounding = _SPREADS * _ROUNDING * (1.0 + 0.25 * math.sqrt(stored))
+        rounding = _ROUNDING * (1.0 + 0.25 * math.sqrt(stored))
         return np.asarray(rounding * (u * self.size + self.error))
 
 
