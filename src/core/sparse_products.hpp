@@ -80,8 +80,7 @@ double squared_distance(const First& x, const Second& z) {
 template <class Left, class Right>
 void sparse_distances(const Left& A, const Right& B, double* out) {
   for (Size i = 0; i < A.n_samples; ++i)
-    for (Size j = 0; j < B.n_samples; ++j)
-      *out++ = squared_distance(A.entries(i), B.entries(j));
+    for (Size j = 0; j < B.n_samples; ++j) *out++ = squared_distance(A.entries(i), B.entries(j));
 }
 
 }  // namespace maxmargin

@@ -28,6 +28,9 @@ RESOLUTION = 1e-4
 #: what it may be, the rounding of a number, and rows that are predicted in float64 too.
 _SPREADS, _LEAST_SHARE, _ROUNDING, _TRIED = 6.0, 0.1, 2.0**-24, 32
 
+#: Less than any error that matters.
+_TINY = 1e-300
+
 #: Rows by which the layout is chosen, and columns at a time; share of values beyond which CSR is no
 #: faster.
 _LOOKED_AT, _TOGETHER, _SPARSE = 256, 2**12, 0.7
@@ -293,7 +296,8 @@ class _Float32Sums:
         largest = hopeful[sizes[hopeful].argsort()[-_TRIED // 4 :]]
         tried = np.unique(np.append(hopeful[:: max(1, len(hopeful) // _TRIED)], largest))
         off = np.abs(values[tried] - self.exact(X[tried])).reshape(len(tried), -1)
-        typical = np.sqrt(np.mean((off / sizes[tried, np.newaxis]) ** 2, axis=0)).max()
+        size = np.maximum(sizes[tried, np.newaxis], _TINY)
+        typical = np.sqrt(np.mean((off / size) ** 2, axis=0)).max()
         return max(float(typical), _LEAST_SHARE)
 
     def exact(self, X: Matrix) -> Array:
