@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <system_error>
 
 #include "kernel_rows.hpp"
 
@@ -24,13 +23,10 @@ inline void populate([[maybe_unused]] float* begin, [[maybe_unused]] Size count,
   const auto from = (reinterpret_cast<std::uintptr_t>(begin) + kPage - 1) / kPage;
   const auto to = reinterpret_cast<std::uintptr_t>(begin + count) / kPage;
   if (from >= to) return;
-  try {
-    in_threads(static_cast<Size>(to - from), n_threads, [&](Size first, Size last) {
-      madvise(reinterpret_cast<void*>((from + first) * kPage),
-              static_cast<std::size_t>(last - first) * kPage, MADV_POPULATE_WRITE);
-    });
-  } catch (const std::system_error&) {  // no more threads
-  }
+  in_threads(static_cast<Size>(to - from), n_threads, [&](Size first, Size last) {
+    madvise(reinterpret_cast<void*>((from + first) * kPage),
+            static_cast<std::size_t>(last - first) * kPage, MADV_POPULATE_WRITE);
+  });
 #endif
 }
 
