@@ -83,14 +83,16 @@ $(VENV)/.stamp-test $(VENV)/.stamp-bench: $(VENV)/.stamp-%: $(VENV)/.stamp-venv 
 
 # Editable: Python files are read from src/, so only the core's files are prerequisites.
 # No build isolation: the tools stay at one path, so ninja recompiles only what changed.
+# FAULTS lets the tests make allocations fail; it costs nothing else, and wheels are built without.
 $(VENV)/.stamp-build: $(VENV)/.stamp-venv $(CORE) CMakeLists.txt pyproject.toml
 	$(PY) -m pip install --quiet --group build
-	$(PY) -m pip install --quiet --no-build-isolation --editable .
+	$(PY) -m pip install --quiet --no-build-isolation --editable . -C cmake.define.MAXMARGIN_FAULTS=ON
 	touch $@
 
 $(SAN)/.stamp-build: $(SAN)/.stamp-venv $(CORE) CMakeLists.txt pyproject.toml
 	$(SAN)/bin/python -m pip install --quiet --group build --group test
 	$(SAN)/bin/python -m pip install --quiet --no-build-isolation --editable . \
 	  -C build-dir=.build-sanitize -C install.strip=false -C cmake.define.MAXMARGIN_SANITIZE=ON \
+	  -C cmake.define.MAXMARGIN_FAULTS=ON \
 	  -C cmake.define.MAXMARGIN_NO_WIDE=$(NO_WIDE)
 	touch $@

@@ -290,6 +290,9 @@ NB_MODULE(_core, m) {
   bind_newton(m);
   bind_stochastic(m);
   bind_whole(m);
+#if defined(MAXMARGIN_FAULTS)
+  bind_faults(m);
+#endif
 }
 
 }  // namespace maxmargin

@@ -345,7 +345,7 @@ class NewtonLevel : public Lender {
     if (sums_.n_leaving > sums_.n_sloped) forget_gram();  // fewer rows to add anew
     try {
       newton_gram(rows_, terms_.cost, bias_, blas_, state_.flags, gram_, poll);
-    } catch (const Halted&) {
+    } catch (...) {   // halted, or out of memory
       forget_gram();  // rows are lost that are flagged as held
       throw;
     }

@@ -1,7 +1,7 @@
 // Kernel rows in a given number of bytes; the least recently used give way.
 //
 // Memory is taken as rows come, block by block: a fit that needs few rows takes little. Where there
-// is no more to be had, the rows held must do.
+// is no more to be had, the rows held must do, until more are needed at a time than are held.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,8 @@ class RowCache {
  public:
   RowCache(Size n, Size capacity, RowSource source, int n_threads = 1)
       : n_(n),
-        capacity_(std::min(capacity, n)),
+        most_(std::min(capacity, n)),
+        capacity_(most_),
         source_(std::move(source)),
         rows_per_block_(std::max<Size>(1, kBlockValues / std::max<Size>(1, n))),
         slot_(n, -1),
@@ -88,6 +89,7 @@ class RowCache {
     used_.clear();
     std::fill(slot_.begin(), slot_.end(), -1);
     filled_ = 0;
+    capacity_ = most_;
   }
 
   // Values among the samples of a set, whose rows must be held but for the first `kept`: these are
@@ -135,14 +137,13 @@ class RowCache {
     try {
       if (slots > 0 && !reserve_)
         reserve_ = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(kReserve));
+      auto block = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(more * n_));
+      if (slots > 0) populate(block.get(), more * n_, n_threads_);  // the first may do
       blocks_.reserve(blocks_.size() + 1);
-      owner_.resize(slots + more, -1);
       used_.resize(slots + more, 0);
-      blocks_.push_back(
-          std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(more * n_)));
-      if (slots > 0) populate(blocks_.back().get(), more * n_, n_threads_);  // the first may do
+      owner_.resize(slots + more, -1);
+      blocks_.push_back(std::move(block));
     } catch (const std::bad_alloc&) {
-      owner_.resize(slots);
       used_.resize(slots);
       reserve_.reset();
       if (slots < needed) throw;
@@ -152,6 +153,7 @@ class RowCache {
 
   // Slots never used, then those used longest ago; `needed` are in use from now on.
   std::vector<std::int32_t> room_for(Size count, Size needed) {
+    if (needed > capacity_) capacity_ = most_;  // memory was short: it is asked for again
     std::vector<std::int32_t> slots;
     while (filled_ < capacity_ && static_cast<Size>(slots.size()) < count) {
       if (filled_ == static_cast<Size>(owner_.size())) {
@@ -171,7 +173,8 @@ class RowCache {
     return slots;
   }
 
-  Size n_, capacity_;
+  Size n_;
+  Size most_, capacity_;  // slots: that there may be, and that memory was found for
   RowSource source_;
   Size rows_per_block_;
   std::vector<std::unique_ptr<float[]>> blocks_;
