@@ -117,8 +117,8 @@ void crammer_singer_rows(const Rows& self, const BoundClasses& bound, OutRows al
                             feature,      free,     order.data()};
   const Deadline deadline(seconds);
   std::visit(
-      [&](const auto& rows) {
-        if constexpr (std::is_same_v<T, double> || rows.kSparse) {
+      [&]<class View>(const View& rows) {
+        if constexpr (std::is_same_v<T, double> || View::kSparse) {
           MAXMARGIN_CLONED(crammer_singer(rows, bound.problem, state, scratch, sweep, random, relax,
                                           max_epochs, relative_target, deadline));
         } else {
@@ -165,8 +165,8 @@ bool one_vs_rest_rows(const Rows& self, InOrder y, const BoundTerms& bound, In<d
                            dual.data(), active.data()};
   const Deadline deadline(seconds);
   std::visit(
-      [&](const auto& rows) {
-        if constexpr (std::is_same_v<T, double> || rows.kSparse) {
+      [&]<class View>(const View& rows) {
+        if constexpr (std::is_same_v<T, double> || View::kSparse) {
           MAXMARGIN_CLONED(
               one_vs_rest(rows, problem, state, order.data(), scratch, sweep, deadline));
         } else {

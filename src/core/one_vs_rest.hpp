@@ -93,7 +93,7 @@ MAXMARGIN_INLINE void one_vs_rest(const Rows& rows, const RestProblem& problem,
       const double old = beta[j], at = z[j] + feature * w_bias[j] + anchor[j];
       const double v = violation(term, at, old);
       const double top = term.argmax(term.target - at + square * old, square + term.curvature);
-      const double next = (v > 0.0) & (j < K) ? top : old;
+      const double next = ((v > 0.0) & (j < K)) ? top : old;
       const double step = next - old;
       const double gain =
           term.conjugate(next) - term.conjugate(old) - step * (at + 0.5 * square * step);

@@ -180,7 +180,8 @@ struct CsrRows {
   Size n_features;
 
   MAXMARGIN_INLINE CsrEntries<T, Index> entries(Size i) const {
-    return {values + offsets[i], columns + offsets[i], offsets[i + 1] - offsets[i]};
+    return {values + offsets[i], columns + offsets[i],
+            static_cast<Size>(offsets[i + 1] - offsets[i])};
   }
 
   template <class Weight>

@@ -90,8 +90,9 @@ MAXMARGIN_INLINE SimplexStep project(double* alpha, const double* pull, double t
     largest = m > largest ? m : largest;
   }
   const bool alone = largest - cost > (sum - cost) / count;
-  const auto [theta, above] =
+  const Threshold found =
       simplex_threshold(moved, length, cost, alone ? Some{largest, 1.0} : Some{sum, count});
+  const double theta = found.theta, above = found.count;
   double gain = 0.0;
 #pragma omp simd reduction(+ : gain)
   for (Size j = 0; j < length; ++j) {

@@ -122,7 +122,7 @@ MAXMARGIN_INLINE Size solve_pairs(SmoBlock& block, const Real* kernel, double ep
       const double slope = best_up + down[k];
       const double curvature = pair_curvature(k_ii, diagonal[k], row_i[k]);
       const double value = slope * slope / curvature;
-      gain[k] = (slope > 0.0) & (group[k] == own) ? value : 0.0;
+      gain[k] = ((slope > 0.0) & (group[k] == own)) ? value : 0.0;
     }
     double best_gain;
     const Size j = position_of_max(gain, q, best_gain);

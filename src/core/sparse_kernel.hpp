@@ -57,24 +57,34 @@ class SparsePanel {
   Size width_ = 0;
 };
 
+// Of the sixteen values of a and b those at these places.
+template <int... places>
+MAXMARGIN_INLINE Eight shuffled(const Eight& a, const Eight& b) {
+#if defined(__clang__) || __GNUC__ >= 12
+  return __builtin_shufflevector(a, b, places...);
+#else
+  typedef int Places __attribute__((vector_size(32)));
+  return __builtin_shuffle(a, b, Places{places...});
+#endif
+}
+
 // out[r][at + c] = in[c][r] for r < count and c < 8; 8 values of each in[c] are read whatever
 // `count`.
 MAXMARGIN_INLINE void transpose(const float* const* in, float* const* out, Size count, Size at) {
   Eight a[8], b[8];
   for (int c = 0; c < 8; ++c) a[c] = eight_at(in[c]);
   for (int c = 0; c < 8; c += 2) {
-    b[c] = __builtin_shufflevector(a[c], a[c + 1], 0, 8, 1, 9, 4, 12, 5, 13);
-    b[c + 1] = __builtin_shufflevector(a[c], a[c + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+    b[c] = shuffled<0, 8, 1, 9, 4, 12, 5, 13>(a[c], a[c + 1]);
+    b[c + 1] = shuffled<2, 10, 3, 11, 6, 14, 7, 15>(a[c], a[c + 1]);
   }
   for (int half = 0; half < 8; half += 4)
     for (int c = half; c < half + 2; ++c) {
-      a[half + 2 * (c - half)] = __builtin_shufflevector(b[c], b[c + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-      a[half + 2 * (c - half) + 1] =
-          __builtin_shufflevector(b[c], b[c + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+      a[half + 2 * (c - half)] = shuffled<0, 1, 8, 9, 4, 5, 12, 13>(b[c], b[c + 2]);
+      a[half + 2 * (c - half) + 1] = shuffled<2, 3, 10, 11, 6, 7, 14, 15>(b[c], b[c + 2]);
     }
   for (int c = 0; c < 4; ++c) {
-    b[c] = __builtin_shufflevector(a[c], a[c + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-    b[c + 4] = __builtin_shufflevector(a[c], a[c + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    b[c] = shuffled<0, 1, 2, 3, 8, 9, 10, 11>(a[c], a[c + 4]);
+    b[c + 4] = shuffled<4, 5, 6, 7, 12, 13, 14, 15>(a[c], a[c + 4]);
   }
   for (Size r = 0; r < count; ++r) eight_at(out[r] + at) = b[r];
 }
