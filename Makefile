@@ -7,20 +7,23 @@
 #   make lint       style, types, import layers   make format  to repair the style
 #   make docs       run the examples in the documentation
 #   make sanitize   fast tests with the core under ASAN and UBSAN; NO_WIDE=ON without 64-byte registers (after a clean)
+#   make clang      the same tests with the core built by Clang, which is installed where it is missing (Debian, as root)
 #   make clean      remove what was built; .venv stays, to be set up anew (rm -rf .venv to drop it)
 
 PYTHON      ?= python3
 PYTEST_ARGS ?=
 BENCH_ARGS  ?=
 NO_WIDE     ?= OFF
+CLANG       ?= clang++-19
 
 VENV := .venv
 SAN  := .venv-sanitize
+CLG  := .venv-clang
 PY   := $(VENV)/bin/python
 CORE := $(shell find src/core -name '*.hpp' -o -name '*.cpp')
 DOCS := $(wildcard README.md) $(shell find docs -name '*.md')
 
-.PHONY: build test demo bench bench-linear bench-kernel bench-multiclass lint format docs sanitize clean
+.PHONY: build test demo bench bench-linear bench-kernel bench-multiclass lint format docs sanitize clang clean
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
 
@@ -61,13 +64,16 @@ sanitize: $(SAN)/.stamp-build
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
 	$(SAN)/bin/python -m pytest -q -n 2 --capture=sys -m "not slow" $(PYTEST_ARGS)
 
+clang: $(CLG)/.stamp-build
+	$(CLG)/bin/python -m pytest -q -n 2 -m "not slow" $(PYTEST_ARGS)
+
 clean:
-	rm -rf $(VENV)/.stamp-* $(SAN) build .build-sanitize dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV)/.stamp-* $(SAN) $(CLG) build .build-sanitize .build-clang dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # ---- environments: a stamp is the proof that a step was done, and its date says when
 
-$(VENV)/.stamp-venv $(SAN)/.stamp-venv: %/.stamp-venv:
+$(VENV)/.stamp-venv $(SAN)/.stamp-venv $(CLG)/.stamp-venv: %/.stamp-venv:
 	test -x $*/bin/python || $(PYTHON) -m venv $*
 	$*/bin/python -m pip install --quiet "pip>=25.1" # the first with --group
 	touch $@
@@ -95,4 +101,12 @@ $(SAN)/.stamp-build: $(SAN)/.stamp-venv $(CORE) CMakeLists.txt pyproject.toml
 	  -C build-dir=.build-sanitize -C install.strip=false -C cmake.define.MAXMARGIN_SANITIZE=ON \
 	  -C cmake.define.MAXMARGIN_FAULTS=ON \
 	  -C cmake.define.MAXMARGIN_NO_WIDE=$(NO_WIDE)
+	touch $@
+
+# scikit-build-core takes the compiler from CXX.
+$(CLG)/.stamp-build: $(CLG)/.stamp-venv $(CORE) CMakeLists.txt pyproject.toml
+	command -v $(CLANG) || apt-get install -y $(subst clang++,clang,$(CLANG))
+	$(CLG)/bin/python -m pip install --quiet --group build --group test
+	CXX=$(CLANG) $(CLG)/bin/python -m pip install --quiet --no-build-isolation --editable . \
+	  -C build-dir=.build-clang -C cmake.define.MAXMARGIN_FAULTS=ON
 	touch $@
