@@ -297,13 +297,12 @@ def balance(
 
     With α_ij = C_i 1[j = y_i] − β_ij ≥ 0, columns whose α is too heavy give to those too light:
     first where the loss of the dual, pull_ik − pull_ij, is least; what a few rounds leave over is
-    taken from all entries in proportion.
+    taken from all entries in proportion. The moves are added to β itself: α of a large C has no
+    digits left for a small β.
     """
-    alpha = -beta
-    alpha[own] += cost
-    negligible = 1e-15 * float(cost.sum())
+    negligible = 1e-15 * float(np.abs(beta).sum())
     for _ in range(10):
-        excess = beta.sum(axis=0)
+        excess, alpha = beta.sum(axis=0), _room(beta, own, cost)
         light, heavy = excess > negligible, excess < -negligible
         if not (light.any() and heavy.any()):
             return
@@ -314,18 +313,22 @@ def balance(
         takers = to[rows]
         amounts = _rationed(alpha[rows, givers], givers, -excess)
         amounts = _rationed(amounts, takers, excess)
-        np.subtract.at(alpha, (rows, givers), amounts)
-        np.add.at(alpha, (rows, takers), amounts)
-        np.maximum(alpha, 0.0, out=alpha)
-        np.negative(alpha, out=beta)
-        beta[own] = -beta.sum(axis=1) + beta[own]
-    excess = beta.sum(axis=0)
+        np.add.at(beta, (rows, givers), amounts)
+        np.subtract.at(beta, (rows, takers), amounts)
+    excess, alpha = beta.sum(axis=0), _room(beta, own, cost)
     surplus, need = np.maximum(-excess, 0.0), np.maximum(excess, 0.0)
     if not need.any():
         return
     mass = alpha.sum(axis=0)
     taken = alpha * np.divide(surplus, mass, out=np.zeros_like(mass), where=mass > 0.0)
     beta += taken - np.outer(taken.sum(axis=1), need / need.sum())
+
+
+def _room(beta: Array, own: tuple[NDArray[np.intp], NDArray[np.int32]], cost: Array) -> Array:
+    """Return α: by how much each β_ij may rise."""
+    alpha = -beta
+    alpha[own] += cost
+    return np.asarray(np.maximum(alpha, 0.0))
 
 
 def _rationed(amounts: Array, group: NDArray[np.intp], limits: Array) -> Array:

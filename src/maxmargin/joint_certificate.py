@@ -27,10 +27,7 @@ def certify_joint(objective: JointObjective, W: Array, b: Array, beta: Array) ->
         objective.classes.tally(problem.rows, W, b, beta, begin, end, dual_W)
         for begin, end in problem.blocks()
     ]
-    part, dual_b, slip = reduce(add, parts), objective.intercept_of(beta), 0.0
-    if objective.intercept is Intercept.FREE:
-        # What rounding leaves of Σ_i β_ij = 0 weakens the bound.
-        slip = float(np.abs(b - b.mean()) @ np.abs(beta.sum(axis=0)))
+    part, dual_b, slip = reduce(add, parts), objective.intercept_of(beta), _slip(objective, b, beta)
     dual = part.conjugates - objective.regularizer(dual_W, dual_b) - slip
     gap = part.brackets + objective.regularizer(W - dual_W, b - dual_b) + slip
     primal, square = objective.regularizer(W, b) + part.losses, float(np.einsum("ij,ij->", W, W))
@@ -53,10 +50,16 @@ def certify_joint_expansion(
     square = float(np.einsum("ij,ij->", beta, z))
     part = objective.classes.tally_values(z + b, beta)
     lost = 0.0 if error is None else objective.doubt(z + b, beta, error)
-    if objective.intercept is Intercept.FREE:
-        left = np.abs(beta.sum(axis=0))  # by rounding; more than that voids the bound
-        balanced = float(left.max()) <= 1e-9 * float(np.abs(beta).sum())
-        lost += float(np.abs(b - b.mean()) @ left) if balanced else math.inf
+    lost += _slip(objective, b, beta)
     dual, gap = part.conjugates - 0.5 * square - lost, part.brackets + lost
     primal, convex = 0.5 * square + part.losses, objective.convex
     return tallied(part, (primal, dual, gap), square, objective.negligible, convex=convex)
+
+
+def _slip(objective: JointObjective, b: Array, beta: Array) -> float:
+    """Return what rounding leaves of Σ_i β_ij = 0 weakens the bound by; more than that voids it."""
+    if objective.intercept is not Intercept.FREE:
+        return 0.0
+    left = np.abs(beta.sum(axis=0))
+    balanced = float(left.max()) <= 1e-9 * float(np.abs(beta).sum())
+    return float(np.abs(b - b.mean()) @ left) if balanced else math.inf

@@ -247,6 +247,8 @@ def _moved(objective: JointExpansion, beta: Array, b: Array, z: Array) -> tuple[
     if found is None:
         return beta, b, z
     after = objective.within_simplices(beta + found[0])
+    if objective.intercept is Intercept.FREE:
+        balance(after, objective.own, objective.problem.cost, objective.pulls(z + b))
     values = z + objective.kernel_values(after - beta)
     before, now = (
         float(point[objective.own].sum()) - 0.5 * float(np.vdot(point, at))
