@@ -34,7 +34,7 @@ from maxmargin.kernels import (
     Sigmoid,
     as_kernel,
 )
-from maxmargin.kernels.products import robust_origin
+from maxmargin.kernels.products import plain, robust_origin
 from maxmargin.multiclass import in_threads, n_threads
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
@@ -263,7 +263,8 @@ class KernelBase(CertifiedModel):
         if self._fitted_kernel is None:  # X has the kernel values themselves
             size = max(1, _VALUES_PER_BLOCK // max(1, len(self.support_)))
             blocks = (X[begin : begin + size] for begin in range(0, X.shape[0], size))
-            return np.concatenate([summed(b[:, self.support_], coef, parts) for b in blocks])
+            values = (plain(block[:, self.support_]) for block in blocks)
+            return np.concatenate([summed(K, coef, parts) for K in values])
         samples = self._samples
         if samples is None or samples.X is not self.support_vectors_:
             samples = KernelSamples(self._fitted_kernel, self.support_vectors_)
@@ -400,7 +401,7 @@ def _shared(
     samples = KernelSamples(kernel, X, solver.n_threads)
     if samples.formula is None or samples.stored < _WORTH_SHARING or samples.far.any():
         return None
-    cache = 0.25e-6 * free_memory() if cache_size is None else 0.5 * cache_size
+    cache = 0.25e-6 * free_memory() if cache_size is None else 0.5 * float(cache_size)
     return SharedSamples(samples, members, cache)
 
 
