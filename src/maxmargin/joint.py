@@ -16,7 +16,7 @@ from maxmargin.kernels import Kernel, Linear
 from maxmargin.losses import HINGE, Loss
 from maxmargin.objective import VALUES_PER_BLOCK, Intercept, expansion_blocks, seems_mercer
 from maxmargin.problem import Problem
-from maxmargin.validation import Array
+from maxmargin.validation import Array, as_floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,7 @@ class JointObjective:
     intercept_scaling: float = 1.0
 
     def __post_init__(self) -> None:
+        as_floats(self, "intercept_scaling")
         y = self.problem.y
         if not (np.isin(y, np.arange(self.n_classes)).all() and self.n_classes >= 2):
             raise ValueError(

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.validation import Array
+from maxmargin.validation import Array, as_floats
 
 
 class Box(NamedTuple):
@@ -53,6 +53,9 @@ class Loss:
     one_sided: bool
     bounded: bool
     regularized: bool = True
+
+    def __post_init__(self) -> None:
+        as_floats(self, "target_scale", "epsilon")
 
     def slack(self, y: Array, z: Array) -> Array:
         """ξ_i: how far the sample is on the costly side."""

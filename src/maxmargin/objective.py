@@ -16,7 +16,7 @@ import maxmargin._core as _core
 from maxmargin.kernels import Kernel, Precomputed, mercer_check
 from maxmargin.losses import Box, Loss
 from maxmargin.problem import Problem
-from maxmargin.validation import Array, Matrix
+from maxmargin.validation import Array, Matrix, as_floats
 
 #: Kernel values held at a time.
 VALUES_PER_BLOCK = 2**22
@@ -77,6 +77,7 @@ class Objective:
     hard: bool = False
 
     def __post_init__(self) -> None:
+        as_floats(self, "intercept_scaling", "mass")
         if self.mass is not None:
             _check_mass(self)
         if self.loss.one_sided and not self.problem.extent.signs:

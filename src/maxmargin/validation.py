@@ -188,6 +188,14 @@ def check_positive(name: str, value: object, *, advice: str) -> float:
     return float(value)
 
 
+def as_floats(settings: object, *names: str) -> None:
+    """Turn numbers of a frozen dataclass into Python's: NumPy's narrow ones would narrow sums."""
+    for name in names:
+        value = getattr(settings, name)
+        if isinstance(value, numbers.Real) and not isinstance(value, (bool, float)):
+            object.__setattr__(settings, name, float(value))
+
+
 def check_count(name: str, value: object, *, advice: str) -> int:
     """Return the whole number of at least 1, or say what would do."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:

@@ -157,10 +157,11 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         max_iter = None if self.max_iter in self._no_limit else self.max_iter
         if max_iter is not None:
             check_count("max_iter", max_iter, advice="None means no limit.")
-        if self.max_time is not None:
-            check_positive("max_time", self.max_time, advice="None means no limit.")
+        max_time = self.max_time
+        if max_time is not None:
+            max_time = check_positive("max_time", max_time, advice="None means no limit.")
         tol = check_positive("tol", self.tol, advice="It is the relative gap to prove.")
-        return Stopping(tol, max_iter, self.max_time)
+        return Stopping(tol, max_iter, max_time)
 
     def _seeds(self, count: int) -> list[int]:
         """Return a seed for each problem."""

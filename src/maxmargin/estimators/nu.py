@@ -123,7 +123,7 @@ class NuSVC(SVC):
 
     def _mass(self, y: Array, cost: Array) -> float:
         sides = side_costs(y, cost, "NuSVC")
-        return min(self.nu * sum(sides), 2.0 * min(sides))
+        return min(_check_nu(self.nu) * sum(sides), 2.0 * min(sides))
 
     def _infeasible(self, excesses: Sequence[float]) -> str:
         """Say which two classes leave ν the least room; nothing if all leave enough."""
@@ -131,7 +131,7 @@ class NuSVC(SVC):
         if excesses[worst] == 0.0:
             return ""
         one, other = list(itertools.combinations(self.classes_.tolist(), 2))[worst]
-        most = self.nu / (1.0 + abs(excesses[worst]))
+        most = _check_nu(self.nu) / (1.0 + abs(excesses[worst]))
         return (
             f"nu={self.nu:g} is infeasible for classes {one!r} and {other!r}: both must supply half"
             f" of it, and the smaller one has a share of {0.5 * most:.4g}, so that nu can be at"
@@ -162,7 +162,7 @@ class NuSVC(SVC):
         model = clone(self)
         if y is None or _check_nu(self.nu) > _largest_nu(y) * (1.0 + _ROUNDING):
             return model
-        return model.set_params(nu=min(self.nu, _largest_nu(y[rows])))
+        return model.set_params(nu=min(_check_nu(self.nu), _largest_nu(y[rows])))
 
     def _excess(self, y: Array, cost: Array) -> float:
         """Return by how much ν exceeds the largest feasible one, as a share; its sign is y's.
@@ -172,7 +172,7 @@ class NuSVC(SVC):
         with C = 1/ρ, for every such C: ρ is made larger by as much as ν is too large.
         """
         up, down = side_costs(y, cost, "NuSVC")
-        excess = self.nu * (up + down) / (2.0 * min(up, down)) - 1.0
+        excess = _check_nu(self.nu) * (up + down) / (2.0 * min(up, down)) - 1.0
         if excess <= _ROUNDING:
             return 0.0
         return excess if up > down else -excess
@@ -383,7 +383,7 @@ class OneClassSVM(OutlierMixin, KernelModel):
         return self
 
     def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
-        mass = self.nu * float(problem.cost.sum())
+        mass = _check_nu(self.nu) * float(problem.cost.sum())
         return Objective(problem, HINGE, Intercept.NONE, kernel=kernel, mass=mass)
 
     @property

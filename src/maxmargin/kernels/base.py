@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import maxmargin._core as _core
-from maxmargin.validation import Array, Matrix, check_positive
+from maxmargin.validation import Array, Matrix, as_floats, check_positive
 
 
 class Kernel(ABC):
@@ -135,6 +135,7 @@ class Scaled(Kernel):
     kernel: Kernel
 
     def __post_init__(self) -> None:
+        as_floats(self, "factor")
         check_positive("factor", self.factor, advice="A negative multiple is not a kernel.")
 
     @property

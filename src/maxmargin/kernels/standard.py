@@ -28,7 +28,7 @@ from maxmargin.kernels.products import (
     squares,
     totals,
 )
-from maxmargin.validation import Array, Matrix, check_count, check_positive
+from maxmargin.validation import Array, Matrix, as_floats, check_count, check_positive
 
 #: Rules for γ.
 GAMMA_RULES = ("scale", "auto", "median")
@@ -77,6 +77,7 @@ class _WithGamma(Kernel):
     gamma: float | str = "scale"
 
     def __post_init__(self) -> None:
+        as_floats(self, "gamma")
         if self.gamma not in GAMMA_RULES:
             check_positive("gamma", self.gamma, advice='Or "scale", "auto" or "median".')
 
@@ -110,6 +111,7 @@ class Polynomial(_WithGamma):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_count("degree", self.degree, advice="3 is usual.")
+        as_floats(self, "coef0")
         _check_offset(self.coef0)
 
     @property
@@ -210,6 +212,7 @@ class Sigmoid(_WithGamma):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        as_floats(self, "coef0")
         _check_offset(self.coef0)
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:
@@ -252,6 +255,7 @@ class ChiSquared(Kernel):
     gamma: float = 1.0
 
     def __post_init__(self) -> None:
+        as_floats(self, "gamma")
         check_positive("gamma", self.gamma, advice="1.0 is usual.")
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:

@@ -27,7 +27,7 @@ from maxmargin.solvers.smo import (
     row_capacity,
     whole,
 )
-from maxmargin.validation import Array, check_count, check_positive
+from maxmargin.validation import Array, as_floats, check_count, check_positive
 
 #: Between looks at a gap that is not promising. Small problems are looked at often: a look brings a
 #: step in all free variables at once.
@@ -96,6 +96,7 @@ class ClassSMO:
 
     def __post_init__(self) -> None:
         check_count("working_set", self.working_set - 1, advice="256 is usual, 2 the least.")
+        as_floats(self, "cache_size")
         check_count("n_threads", self.n_threads, advice="1 opens no thread.")
         if self.cache_size is not None:
             check_positive("cache_size", self.cache_size, advice="It is in megabytes.")

@@ -21,7 +21,7 @@ from maxmargin.solvers.pegasos import Pegasos, PegasosStream
 from maxmargin.solvers.refusals import require_plain, require_regularized
 from maxmargin.solvers.smo import refuse_huge, refuse_negative, row_capacity
 from maxmargin.solvers.stochastic import Descent, Iterate
-from maxmargin.validation import Array, Matrix, check_count, check_positive, view_rows
+from maxmargin.validation import Array, Matrix, as_floats, check_count, check_positive, view_rows
 
 #: Rows computed together, at most and at least: a tile is 6 rows high.
 _MOST_ROWS, _LEAST_ROWS = 96, 6
@@ -52,6 +52,7 @@ class KernelPegasos(Pegasos):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        as_floats(self, "cache_size")
         check_count("n_threads", self.n_threads, advice="1 opens no thread.")
         if self.cache_size is not None:
             check_positive("cache_size", self.cache_size, advice="It is in megabytes.")

@@ -16,7 +16,7 @@ from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start
 from maxmargin.solvers.bias import bias_of, typical_norm
 from maxmargin.solvers.refusals import require
-from maxmargin.validation import Array, check_count, check_positive
+from maxmargin.validation import Array, as_floats, check_count, check_positive
 
 _BLAS = _core.Blas(
     cython_blas.__pyx_capi__["dsyrk"],
@@ -72,6 +72,7 @@ class Newton:
     name = "newton"
 
     def __post_init__(self) -> None:
+        as_floats(self, "softness", "shrink")
         check_positive("softness", self.softness, advice="2.0 starts with a least-squares fit.")
         check_count("growth", self.growth - 1, advice="growth must be at least 2.")
         if not 0.0 < self.shrink < 1.0:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import maxmargin._core as _core
-from maxmargin.validation import check_positive
+from maxmargin.validation import as_floats, check_positive
 
 
 def check_below(name: str, value: object, limit: float, *, advice: str) -> None:
@@ -45,6 +45,7 @@ class Schedule(ABC):
     square_summable: ClassVar[bool]
 
     def __post_init__(self) -> None:
+        as_floats(self, "step0")
         if self.step0 is not None:
             check_positive("step0", self.step0, advice="None finds it by trial.")
 
@@ -95,6 +96,7 @@ class InverseTime(Schedule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        as_floats(self, "t0")
         if self.t0 is not None:
             check_below("t0", self.t0, math.inf, advice="None takes that of Pegasos.")
 

@@ -32,7 +32,7 @@ from maxmargin.solvers.stochastic import (
     row_squares,
 )
 from maxmargin.solvers.stochastic_classes import descent_on
-from maxmargin.validation import Array, check_choice, check_count, check_flag
+from maxmargin.validation import Array, as_floats, check_choice, check_count, check_flag
 
 RULES = ("plain", "momentum", "nesterov", "adagrad", "rmsprop", "adam")
 
@@ -78,6 +78,7 @@ class SGD:
     def __post_init__(self) -> None:
         check_choice("rule", self.rule, RULES)
         check_flag("averaging", self.averaging)
+        as_floats(self, "momentum")
         check_below("momentum", self.momentum, 1.0, advice="0.9 is usual, 0 forgets the past.")
         if self.batch_size is not None:
             check_count("batch_size", self.batch_size, advice="None chooses it for the rule.")

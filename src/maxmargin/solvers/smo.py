@@ -23,7 +23,7 @@ from maxmargin.solvers.refusals import require_intercept
 from maxmargin.solvers.screening import NEAR, Screening
 from maxmargin.solvers.smo_active import Refinement, affordable
 from maxmargin.solvers.smo_whole import solve_whole
-from maxmargin.validation import Array, check_count, check_positive
+from maxmargin.validation import Array, as_floats, check_count, check_positive
 
 #: Between looks at a gap that is not promising. Hard margins are looked at often: a look brings a
 #: step in all free variables at once; and ν-problems, whose optimum may be so near 0 that it shows
@@ -107,6 +107,7 @@ class SMO:
 
     def __post_init__(self) -> None:
         check_count("working_set", self.working_set - 1, advice="512 is usual, 2 the least.")
+        as_floats(self, "cache_size")
         check_count("n_threads", self.n_threads, advice="1 opens no thread.")
         if self.cache_size is not None:
             check_positive("cache_size", self.cache_size, advice="It is in megabytes.")
