@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -48,7 +48,7 @@ from maxmargin.solvers import (
     Solver,
     interruptible,
 )
-from maxmargin.solvers.blas_threads import one_blas_thread
+from maxmargin.solvers.blas_threads import blas_threads_for, one_blas_thread
 from maxmargin.solvers.kernel_samples import RESOLUTION, KernelSamples, SharedSamples, summed
 from maxmargin.solvers.memory import free_memory
 from maxmargin.solvers.smo import SMO
@@ -78,6 +78,9 @@ _TABLE = 2**26
 
 #: Kernel values that a prediction copies at a time.
 _VALUES_PER_BLOCK = 2**22
+
+#: Multiplications that let BLAS wake its threads as easily as a term of a matrix-vector product.
+_WORK_OF_SUM = 8
 
 #: Values of a sample from which on its kernel values are worth sharing.
 _WORTH_SHARING = 32
@@ -256,7 +259,15 @@ class KernelBase(CertifiedModel):
 
         With `parts`, numbers of support vectors that follow each other, a sum over each of them.
         """
-        return self._sums(self._rows_to_predict(X), coef, parts)
+        rows = self._rows_to_predict(X)
+        with self._blas_threads_for(rows):
+            return self._sums(rows, coef, parts)
+
+    def _blas_threads_for(self, X: Matrix) -> AbstractContextManager[None]:
+        """Keep BLAS to one thread for the sums of few rows."""
+        stored = X.nnz if sparse.issparse(X) else X.size
+        products, sums = int(stored) * len(self.support_), X.shape[0] * len(self.support_)
+        return blas_threads_for(products + _WORK_OF_SUM * sums)
 
     def _sums(self, X: Matrix, coef: Array, parts: NDArray[np.int32] | None = None) -> Array:
         """Return the same of rows that were checked."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
+
+#: Multiplications from which on BLAS may wake its threads, and below which these save less than
+#: the 4 to 30 ms for which a thread may wait for a core that another one keeps busy.
+_WAKE_THREADS, _WORTH_THREADS = 2**17, 2**28
 
 
 @cache
@@ -51,3 +55,10 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         _FITS.end()
+
+
+def blas_threads_for(multiplications: int) -> AbstractContextManager[None]:
+    """Keep BLAS to one thread meanwhile, unless the work is so little or so much that it may be."""
+    if _WAKE_THREADS <= multiplications < _WORTH_THREADS:
+        return one_blas_thread()
+    return nullcontext()
