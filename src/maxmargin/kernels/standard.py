@@ -297,6 +297,7 @@ def gamma_of(gamma: float | str, X: Matrix, weight: Array | None = None) -> floa
         return float(gamma)
     if gamma == "auto":
         return 1.0 / int(X.shape[1])
+    _refuse_overflow(gamma, X)
     weight = np.ones(X.shape[0]) if weight is None else weight
     if gamma == "scale":
         variance = _variance(X, weight)
@@ -306,6 +307,16 @@ def gamma_of(gamma: float | str, X: Matrix, weight: Array | None = None) -> floa
     distances = squared_distances(X[rows], X[rows])[np.triu_indices(len(rows), 1)]
     median = float(np.median(distances)) if len(distances) else 0.0
     return 1.0 / median if median > 0.0 else 1.0
+
+
+def _refuse_overflow(gamma: str, X: Matrix) -> None:
+    """Refuse values whose squares overflow, or their sum does."""
+    largest = float(abs(X).max())
+    if largest > math.sqrt(np.finfo(np.float64).max / (4.0 * X.shape[0] * X.shape[1])):
+        raise ValueError(
+            f"X has values up to {largest:.1e} in size: their squares overflow, and gamma={gamma!r}"
+            " is made of them. Scale X (sklearn.preprocessing.StandardScaler)."
+        )
 
 
 def _variance(X: Matrix, weight: Array) -> float:

@@ -45,6 +45,21 @@ def affords_float64(X: Matrix, n_values: int) -> bool:
     return bool(n_values <= _EXACT_VALUES and n_values * stored <= _EXACT_PRODUCTS)
 
 
+#: Larger kernel values leave no digits to the losses, and overflow in float32 not much later.
+LARGEST = 1e30
+
+
+def refuse_huge_values(values: Array) -> None:
+    """Refuse what leaves no digits to the losses; a kernel of the caller's may hold it anywhere."""
+    largest = max(float(values.max()), -float(values.min()))
+    if not largest < LARGEST:
+        raise ValueError(
+            f"The kernel returned values up to {largest:.1e} in size; they must stay below"
+            f" {LARGEST:.0e}. Divide them by a number, or scale X"
+            " (sklearn.preprocessing.StandardScaler)."
+        )
+
+
 class KernelSamples:
     """Samples as the core's kernel tiles read them: float32, CSR if some of them is 0.
 
@@ -174,7 +189,9 @@ class KernelSamples:
         return _n_values(self.X[:256]) / 256 if self.sparse else self.X.shape[1]
 
     def _block(self, index: Array) -> Array:
-        return np.ascontiguousarray(self.kernel(self.X[index], self.X), dtype=np.float32)
+        values = self.kernel(self.X[index], self.X)
+        refuse_huge_values(values)
+        return np.ascontiguousarray(values, dtype=np.float32)
 
     def exact(self, X: Matrix, coef: Array, parts: NDArray[np.int32] | None = None) -> Array:
         """Return what `predict` does, in float64."""

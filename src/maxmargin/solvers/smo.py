@@ -17,7 +17,7 @@ from maxmargin.objective import Objective, SumError
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start
 from maxmargin.solvers.dual_form import DualForm, moved
-from maxmargin.solvers.kernel_samples import KernelSamples, affords_float64
+from maxmargin.solvers.kernel_samples import KernelSamples, affords_float64, refuse_huge_values
 from maxmargin.solvers.memory import free_memory
 from maxmargin.solvers.refusals import require_intercept
 from maxmargin.solvers.screening import NEAR, Screening
@@ -299,6 +299,7 @@ def whole(objective: Objective | JointExpansion) -> Array:
     """Return K in float64, exactly symmetric."""
     assert objective.kernel is not None
     K = objective.kernel(objective.problem.X, objective.problem.X)
+    refuse_huge_values(K)
     return np.ascontiguousarray(0.5 * (K + K.T))
 
 

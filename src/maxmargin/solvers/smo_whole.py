@@ -12,13 +12,11 @@ from maxmargin.objective import Objective
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Monitor, Start
 from maxmargin.solvers.dual_form import DualForm
+from maxmargin.solvers.kernel_samples import LARGEST, refuse_huge_values
 from maxmargin.validation import Array
 
 #: Outer steps between looks at a gap that is not promising.
 STEPS_PER_LOOK = 100
-
-#: Kernel values beyond it leave no digits to the losses beside them.
-_LARGEST = 1e30
 
 #: Looks in a row at points that seemed good enough, without a gap lower by a tenth.
 _PATIENCE = 30
@@ -43,6 +41,7 @@ def solve_whole(name: str, objective: Objective, monitor: Monitor, start: Start)
     assert kernel is not None
     K = kernel(X, X)
     if kernel.mercer is None:
+        refuse_huge_values(K)
         K = 0.5 * (K + K.T)
     if kernel.mercer is not False:
         refuse_improper(np.diagonal(K))
@@ -78,7 +77,7 @@ def refuse_improper(diagonal: Array) -> None:
     """Refuse k(x, x) < 0 and what overflows; no value is larger than those of the diagonal."""
     if not (diagonal >= 0.0).all():
         raise ValueError("The kernel is negative on its diagonal, k(x, x) < 0: it is no kernel.")
-    if not (diagonal < _LARGEST).all():
+    if not (diagonal < LARGEST).all():
         raise ValueError(
             f"Kernel values reach {diagonal.max():.1e}, which leaves no digits to the losses. Scale"
             " X (sklearn.preprocessing.StandardScaler), or lower gamma or degree."
