@@ -285,6 +285,7 @@ NB_MODULE(_core, m) {
   bind_dual_cd<double>(m);
 
   bind_certificate(m);
+  bind_exact(m);
   bind_kernel(m);
   bind_classes(m);
   bind_newton(m);

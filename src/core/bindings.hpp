@@ -59,6 +59,7 @@ struct BoundTerms {
 
 void bind_certificate(nb::module_& m);  // bindings_certificate.cpp
 void bind_classes(nb::module_& m);      // bindings_classes.cpp: K classes at once
+void bind_exact(nb::module_& m);        // bindings_exact.cpp: to twice the digits
 void bind_faults(nb::module_& m);       // faults.cpp: only in builds for tests
 void bind_kernel(nb::module_& m);       // bindings_kernel.cpp: kernel rows and SMO
 void bind_newton(nb::module_& m);       // bindings_newton.cpp

@@ -23,6 +23,14 @@ import numpy as np
 import maxmargin._core as _core
 from maxmargin.losses import Loss
 from maxmargin.objective import Frame, Intercept, Objective, SumError, sums_to_zero
+from maxmargin.rounding import (
+    SMALL,
+    UNIT,
+    dual_error,
+    exact_brackets,
+    exact_residuals,
+    rounding_doubt,
+)
 from maxmargin.validation import Array
 
 
@@ -384,7 +392,37 @@ def _summed(
     refuse_intercept(objective.intercept, b)
     dual_b, free = objective.intercept_of(beta), objective.intercept is Intercept.FREE
     slip, squares = _slip(free, b, part.sum, part.size), _core.Squares(w, dual_w)
+    apart = objective.regularized(squares.apart, b - dual_b)
+    error = dual_error(objective, part.size * math.sqrt(objective.problem.longest), part.size)
+    lost = slip + error * (math.sqrt(2.0 * apart) + 0.5 * error)
+    gap = part.brackets + apart + lost
+    doubt = rounding_doubt(objective, part, math.sqrt(squares.own), b)
+    if doubt > SMALL * gap:
+        return _summed_exactly(objective, w, b, beta, dual_w, part)
+    gap += doubt
     primal = objective.regularized(squares.own, b) + part.losses
     dual = part.conjugates - objective.regularized(squares.dual, dual_b) - slip
-    gap = part.brackets + objective.regularized(squares.apart, b - dual_b) + slip
+    return tallied(part, (primal, dual, gap), squares.own, objective.negligible)
+
+
+def _summed_exactly(
+    objective: Objective, w: Array, b: float, beta: Array, dual_w: Array, part: _core.Tally
+) -> Certificate:
+    """Return the same from f to twice the digits."""
+    problem, loss, squares = objective.problem, objective.loss, _core.Squares(w, dual_w)
+    dual_b, y = objective.intercept_of(beta), problem.y
+    residual = exact_residuals(problem, w, b, loss.target_scale * y)
+    losses, brackets = exact_brackets(loss, y, problem.cost, beta, residual)
+    primal = objective.regularized(squares.own, b) + float(losses.sum())
+    apart = objective.regularized(squares.apart, b - dual_b)
+    size = float(np.einsum("i,i->", np.abs(beta), np.sqrt(problem.squared_norms)))
+    error = dual_error(objective, size, part.size)
+    lost = error * (math.sqrt(2.0 * apart) + 0.5 * error)
+    slip = _slip(objective.intercept is Intercept.FREE, b, math.fsum(beta), part.size)
+    lost += slip
+    lost = lost if lost > UNIT * primal else 0.0  # less than the last digit of P
+    gap = float(brackets.sum()) + apart + lost
+    dual_square = objective.regularized(squares.dual, dual_b)
+    cancels = part.size * (problem.extent.reach + loss.epsilon) + dual_square > primal
+    dual = primal - gap if cancels else part.conjugates - dual_square - slip
     return tallied(part, (primal, dual, gap), squares.own, objective.negligible)

@@ -8,9 +8,11 @@ from operator import add
 
 import numpy as np
 
+import maxmargin._core as _core
 from maxmargin.certificate import Certificate, refuse_intercept, tallied
 from maxmargin.joint import JointExpansion, JointObjective
 from maxmargin.objective import Intercept
+from maxmargin.rounding import SMALL, UNIT, added, exact_products, sum_error
 from maxmargin.validation import Array
 
 
@@ -28,10 +30,55 @@ def certify_joint(objective: JointObjective, W: Array, b: Array, beta: Array) ->
         for begin, end in problem.blocks()
     ]
     part, dual_b, slip = reduce(add, parts), objective.intercept_of(beta), _slip(objective, b, beta)
+    apart, square = objective.regularizer(W - dual_W, b - dual_b), float(np.einsum("ij,ij->", W, W))
+    lost = slip + _dual_rounding(objective, part.conjugates, apart)
+    losses, brackets = part.losses, part.brackets
+    doubt = _doubt(objective, part, math.sqrt(square), b)
+    primal, gap = objective.regularizer(W, b) + losses, brackets + apart + lost + doubt
     dual = part.conjugates - objective.regularizer(dual_W, dual_b) - slip
-    gap = part.brackets + objective.regularizer(W - dual_W, b - dual_b) + slip
-    primal, square = objective.regularizer(W, b) + part.losses, float(np.einsum("ij,ij->", W, W))
+    if doubt > SMALL * (gap - doubt):
+        losses, brackets = _exact_brackets(objective, W, b, beta)
+        primal = objective.regularizer(W, b) + losses
+        gap = brackets + apart + (lost if lost > UNIT * primal else 0.0)
+        dual = primal - gap
     return tallied(part, (primal, dual, gap), square, objective.negligible)
+
+
+def _doubt(objective: JointObjective, part: _core.Tally, length: float, b: Array) -> float:
+    """Return how much the rounding of f_j(x_i) may add to the gap at most; `length` is ‖W‖."""
+    problem = objective.problem
+    f = math.sqrt(problem.longest) * length + float(np.abs(b).max())
+    rates = 2.0 * (problem.extent.total_cost + part.conjugates)
+    sums = sum_error(problem.n_samples) * part.conjugates * (1.0 + float(np.abs(b).max()))
+    return float(sum_error(problem.most_stored) * f * rates + UNIT * part.losses + sums)
+
+
+def _dual_rounding(objective: JointObjective, mass: float, apart: float) -> float:
+    """Return what the rounding of β'X may add to the gap; mass is Σ β_iy, apart ½‖W − W_β‖²."""
+    problem = objective.problem
+    length = math.sqrt(problem.longest)
+    if objective.intercept is Intercept.PENALIZED:
+        length += objective.intercept_scaling
+    error = sum_error(problem.n_samples) * 2.0 * mass * length
+    return error * (math.sqrt(2.0 * apart) + 0.5 * error)
+
+
+def _exact_brackets(
+    objective: JointObjective, W: Array, b: Array, beta: Array
+) -> tuple[float, float]:
+    """Return the sums of losses and brackets from f_j(x_i) to twice the digits."""
+    problem, own = objective.problem, objective.own
+    high, low = np.empty((2, *beta.shape))
+    for j, w in enumerate(objective.coef(W)):
+        high[:, j], low[:, j] = added(*exact_products(problem, w), float(b[j]))
+    pulls, rest = added(high, low, -high[own][:, np.newaxis])
+    pulls, rest = added(pulls, rest - low[own][:, np.newaxis], 1.0)
+    pulls += rest
+    pulls[own] = 0.0
+    slack, chosen, cost = pulls.max(axis=1), beta[own], problem.cost
+    shares = beta * (pulls - slack[:, np.newaxis])
+    shares[own] = np.maximum(0.0, cost - chosen) * slack
+    return float(cost @ slack), float(shares.sum())
 
 
 def certify_joint_expansion(

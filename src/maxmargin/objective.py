@@ -168,10 +168,16 @@ class Objective:
 
     @cached_property
     def unit(self) -> float:
-        """The scale of f: 1 for margins, the spread of the targets in regression."""
+        """The scale of f: 1 for margins; in regression the spread of the targets.
+
+        That is about their mean if the intercept is free, which then costs nothing, else about 0.
+        """
         if self.loss.one_sided:
             return 1.0
-        return spread(self.problem.y, self.problem.cost)
+        y, cost = self.problem.y, self.problem.cost
+        if self.intercept is Intercept.FREE:
+            return spread(y, cost)
+        return float(np.average(np.abs(y), weights=cost)) or 1.0
 
     @cached_property
     def diagonal(self) -> Array:
@@ -318,7 +324,11 @@ def sums_to_zero(left: float, size: float) -> bool:
 
 
 def spread(y: Array, cost: Array) -> float:
-    """Return the mean distance of the targets from their mean; 1 if they are all the same."""
+    """Return the mean distance of the targets from their mean; 1 if they are all the same.
+
+    From the first of positive cost on, so that targets far from 0 keep the digits of their spread.
+    """
+    y = y - y[np.argmax(cost > 0.0)]
     return float(np.average(np.abs(y - np.average(y, weights=cost)), weights=cost)) or 1.0
 
 

@@ -105,6 +105,13 @@ class Problem:
         """Stored values: n × d, or the non-zeros of a CSR matrix."""
         return int(self.rows.work(0, self.n_samples))
 
+    @cached_property
+    def most_stored(self) -> int:
+        """Stored values of the row that has most."""
+        if isinstance(self.X, np.ndarray):
+            return self.n_features
+        return int(np.diff(self.X.indptr).max(initial=0))
+
     @property
     def wide(self) -> bool:
         """Whether passes wait for the weights, which miss the cache."""

@@ -1,0 +1,99 @@
+"""Values of a linear f where the rounding of a double would count.
+
+f(x_i) = <w, x_i> + b has an error of about u (‖x_i‖‖w‖ + |b|), u = 2⁻⁵³, and a loss multiplies it
+by C_i: a gap that is no larger proves nothing. Where a bound of that counts beside the gap, the
+residuals are computed to twice the digits, and the gap from them without cancellation.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import maxmargin._core as _core
+from maxmargin.losses import Loss
+from maxmargin.objective import Intercept, Objective
+from maxmargin.problem import Problem
+from maxmargin.validation import Array
+
+#: Half of the distance from 1 to the next double.
+UNIT = 2.0**-53
+
+#: Share of a gap up to which rounding is allowed for by its bound.
+SMALL = 0.01
+
+
+def sum_error(n_terms: int) -> float:
+    """Return the error of a sum of so many products, made in lanes, relative to that of sizes.
+
+    Those of many terms are taken for independent, and more than four standard deviations allowed.
+    """
+    return (4.0 + min(n_terms / 4.0, 2.0 * math.sqrt(n_terms))) * UNIT
+
+
+def exact_products(problem: Problem, w: Array) -> tuple[Array, Array]:
+    """Return <w, x_i> of every row as high + low."""
+    high, low = np.zeros((2, problem.n_samples))
+    if w.any():
+        for begin, end in problem.blocks(2**22):
+            _core.exact_products(problem.rows, w, begin, end, high, low)
+    return high, low
+
+
+def added(high: Array, low: Array, term: Array | float) -> tuple[Array, Array]:
+    """Return high + low + term, as high + low."""
+    total = high + term
+    part = total - high
+    return total, low + ((high - (total - part)) + (term - part))
+
+
+def exact_residuals(problem: Problem, w: Array, b: float, target: Array) -> tuple[Array, Array]:
+    """Return target − <w, x_i> − b of every row as high + low."""
+    high, low = exact_products(problem, w)
+    return added(*added(-high, -low, target), -b)
+
+
+def exact_brackets(
+    loss: Loss, y: Array, cost: Array, beta: Array, residual: tuple[Array, Array]
+) -> tuple[Array, Array]:
+    """Return C_i ℓ(z_i), and C_i ℓ(z_i) + z_i β_i − conjugate_i(β_i) for a feasible β.
+
+    The residual is target − z as high + low. With the slack m = |residual| − ε on the costly side
+    the bracket is (C − |β|) m or −|β| m, or C (m − |β|/2C)² for a squared loss.
+    """
+    high, low = residual
+    towards = y if loss.one_sided else np.where(high + low < 0.0, -1.0, 1.0)
+    miss_high, miss_low = added(towards * high, towards * low, -loss.epsilon)
+    miss, size = miss_high + miss_low, np.abs(beta)
+    slack = np.maximum(miss, 0.0)
+    away = np.where(towards * beta < 0.0, 2.0 * size * (miss + loss.epsilon), 0.0)  # the wrong side
+    if loss.bounded:
+        parts = np.where(miss > 0.0, (cost - size) * miss, -size * miss)
+        return cost * slack, np.maximum(parts, 0.0) + away
+    half = np.divide(size, 2.0 * cost, out=np.zeros_like(size), where=cost > 0.0)
+    parts = np.where(miss > 0.0, cost * (miss - half) ** 2, cost * half**2 - size * miss)
+    return cost * slack**2, np.maximum(parts, 0.0) + away
+
+
+def rounding_doubt(objective: Objective, part: _core.Tally, length: float, b: float) -> float:
+    """Return how much the rounding of f(x_i), and of sums of β_i, may add to the gap at most.
+
+    A bracket changes with f at the rate β_i + C_i ℓ'; `length` is ‖w‖.
+    """
+    problem, loss = objective.problem, objective.loss
+    extent, losses = problem.extent, part.losses
+    f = math.sqrt(problem.longest) * length + abs(b)
+    error = sum_error(problem.most_stored) * f
+    rates = extent.total_cost if loss.bounded else 2.0 * math.sqrt(extent.total_cost * losses)
+    kinks = 0.0 if loss.bounded else extent.total_cost * error**2
+    sums = UNIT * (losses + part.size * f)
+    targets = sum_error(problem.n_samples) * part.size * (extent.reach + loss.epsilon + abs(b))
+    return float(error * (rates + part.size) + kinks + sums + targets)
+
+
+def dual_error(objective: Objective, size: float, mass: float) -> float:
+    """Return how far the computed Σ β_i x_i may be off; size is Σ |β_i|‖x_i‖, mass Σ |β_i|."""
+    if objective.intercept is Intercept.PENALIZED:
+        size += mass * objective.intercept_scaling
+    return sum_error(objective.problem.n_samples) * size

@@ -1,0 +1,150 @@
+"""OPTIMAL linear fits are optimal in extended precision, on data that make digits cancel."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from made import LOSSES
+from maxmargin import Intercept, LinearSVC, LinearSVR, Objective, Problem, Status, certify
+from maxmargin.losses import HINGE
+from maxmargin.objective import spread
+
+EXTENDED = np.longdouble
+HOSTILE = pytest.mark.filterwarnings("ignore")
+
+
+def primal(model, X, y, cost):
+    """P at the weights and the intercept as they are stored."""
+    w, b = np.ravel(model.coef_).astype(EXTENDED), EXTENDED(model.intercept_[0])
+    z = X.astype(EXTENDED) @ w + b
+    errors = np.abs(y - z) - EXTENDED(getattr(model, "epsilon", 0.0))
+    slack = np.maximum(1 - y * z if "hinge" in model.loss else errors, 0)
+    square = w @ w + (
+        (b / EXTENDED(model.intercept_scaling)) ** 2 if model.penalized_intercept else 0
+    )
+    return square / 2 + cost @ (slack**2 if "squared" in model.loss else slack)
+
+
+def dual(model, X, y, cost):
+    """D at the dual point, made feasible to the digits of the extended precision."""
+    squared, beta = "squared" in model.loss, model.solution_.beta.astype(EXTENDED)
+    if "hinge" in model.loss:
+        beta = np.where(y > 0, np.maximum(beta, 0), np.minimum(beta, 0))
+    if not squared:
+        beta = np.clip(beta, -cost, cost)
+    if model.fit_intercept and not model.penalized_intercept:
+        left = beta.sum()
+        heavy = np.sign(beta) == np.sign(left)
+        beta[heavy] *= 1 - abs(left) / max(np.abs(beta[heavy]).sum(), EXTENDED(1e-300))
+    w, scaling = X.astype(EXTENDED).T @ beta, EXTENDED(model.intercept_scaling)
+    square = w @ w + ((scaling * beta.sum()) ** 2 if model.penalized_intercept else 0)
+    width = 0.0 if "hinge" in model.loss else EXTENDED(model.epsilon)
+    curved = (beta**2 / (4 * cost)).sum() if squared else 0
+    return y @ beta - width * np.abs(beta).sum() - square / 2 - curved
+
+
+def hostile_rows(rng):
+    """Offsets of up to 1e8, scales from 1e-8 on, duplicates, outliers; and a linear function."""
+    n, d = int(rng.integers(6, 60)), int(rng.integers(1, 7))
+    X = rng.normal(size=(n, d))
+    if rng.random() < 0.2:
+        X = np.repeat(X[: n // 3 + 1], 3, axis=0)[:n]
+    if rng.random() < 0.2:
+        X[:2] *= 1e6
+    z = X @ rng.normal(size=d)
+    X = X * 10.0 ** rng.uniform(-8, 8) if rng.random() < 0.3 else X
+    X = X * 10.0 ** rng.uniform(-3, 3, size=d) if rng.random() < 0.3 else X
+    return (X + 10.0 ** rng.uniform(3, 8) if rng.random() < 0.6 else X), z
+
+
+def hostile_fit(rng):
+    """Return a fitted model, and its rows, targets and costs."""
+    X, z = hostile_rows(rng)
+    n, C = len(X), 10.0 ** rng.uniform(-6, 12)
+    weight = 10.0 ** rng.uniform(-12, 12, size=n) if rng.random() < 0.3 else np.ones(n)
+    kind = int(rng.integers(4))
+    settings = {
+        "C": C, "tol": 10.0 ** float(rng.integers(-6, -1)), "max_iter": 200, "random_state": 0,
+        "solver": ["auto", "newton", "dual_cd"][int(rng.integers(3))],
+        "fit_intercept": kind > 0, "penalized_intercept": kind == 1,
+        "intercept_scaling": 10.0 ** float(rng.integers(-1, 3)),
+    }  # fmt: skip
+    if rng.random() < 0.5:
+        y = np.where(z > 0 if rng.random() < 0.5 else rng.random(n) < 0.5, 1.0, -1.0)
+        y[:2] = 1.0, -1.0
+        model = LinearSVC(loss=["hinge", "squared_hinge"][int(rng.integers(2))], **settings)
+    else:
+        y = 10.0 ** rng.uniform(-8, 8) * (z + 0.1 * rng.normal(size=n)) + 10.0 ** rng.uniform(0, 8)
+        losses = ["epsilon_insensitive", "squared_epsilon_insensitive"]
+        model = LinearSVR(loss=losses[int(rng.integers(2))], epsilon=0.1, **settings)
+    model.fit(sparse.csr_matrix(X) if rng.random() < 0.2 else X, y, sample_weight=weight)
+    return model, X, y, (C * weight).astype(EXTENDED)
+
+
+@HOSTILE
+@pytest.mark.parametrize("block", range(17, 31))  # before, three of them had a false proof
+def test_optimal_means_optimal_in_extended_precision(block):
+    for seed in range(40 * block, 40 * block + 40):
+        model, X, y, cost = hostile_fit(np.random.default_rng(seed))
+        if model.certificate_.status is not Status.OPTIMAL:
+            continue
+        reached, bound = primal(model, X, y, cost), dual(model, X, y, cost)
+        negligible = (
+            0.0
+            if model.certificate_.relative_gap == 0.0
+            else (model.certificate_.gap / model.certificate_.relative_gap)
+        )
+        assert reached - bound <= 1.05 * model.tol * max(bound, negligible), seed
+
+
+@HOSTILE
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_large_cost_far_from_the_origin_is_not_called_optimal_wrongly(seed, storage):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 4))
+    y = np.where(X @ rng.normal(size=4) > 0, 1.0, -1.0)
+    X, cost = X + 1e6, np.full(40, EXTENDED(1e10))
+    model = LinearSVC(C=1e10, max_iter=1000).fit(storage(X), y)
+    if model.certificate_.status is Status.OPTIMAL:
+        gap = primal(model, X, y, cost) - dual(model, X, y, cost)
+        assert gap <= 1.05e-3 * dual(model, X, y, cost)
+
+
+@pytest.mark.parametrize("intercept", [Intercept.NONE, Intercept.FREE], ids=lambda i: i.value)
+def test_a_point_is_judged_as_it_is_and_not_as_it_is_rounded(intercept):
+    # f(x) is 1 − 2⁻⁶⁰ of the exact numbers and 1 of the rounded ones.
+    X = np.array([[1.0, 2.0**-60], [-1.0, 2.0**-60]])
+    y, C = np.array([1.0, -1.0]), 2.0**60
+    objective = Objective(Problem(X, y, np.full(2, C)), HINGE, intercept)
+    certificate = certify(objective, np.array([1.0, -1.0]), 0.0, np.array([0.5, -0.5]))
+    assert certificate.primal == pytest.approx(1.0 + 1.0)  # ½‖w‖² = 1, and a slack of 2⁻⁶⁰
+
+
+def test_no_intercept_means_none():
+    X, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
+    objective = Objective(Problem(X, y, np.ones(2)), HINGE, Intercept.NONE)
+    with pytest.raises(ValueError, match="b must be 0"):
+        certify(objective, np.array([1.0]), 0.5, np.zeros(2))
+
+
+@pytest.mark.parametrize("solver", ["newton", "dual_cd"])
+@pytest.mark.parametrize("intercept", [{"fit_intercept": False}, {"penalized_intercept": True}])
+def test_a_constant_target_is_as_far_as_it_is_from_zero(solver, intercept):
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    model = LinearSVR(solver=solver, **intercept).fit(X, np.full(100, 0.1))
+    assert model.certificate_.status is Status.OPTIMAL
+
+
+def test_the_scale_of_f_is_the_spread_of_the_targets():
+    rng = np.random.default_rng(0)
+    noise, cost = rng.normal(size=50), rng.uniform(0.5, 2.0, size=50)
+    about = np.average(np.abs(noise - np.average(noise, weights=cost)), weights=cost)
+    assert spread(noise, cost) == pytest.approx(about)
+    assert spread(2.0**30 + noise, cost) == pytest.approx(about, rel=1e-6)
+    problem = Problem(np.ones((50, 1)), 3.0 + noise, cost)
+    for intercept in Intercept:
+        unit = Objective(problem, LOSSES["squared"], intercept).unit
+        free = intercept is Intercept.FREE
+        expected = about if free else np.average(np.abs(3.0 + noise), weights=cost)
+        assert unit == pytest.approx(expected)
