@@ -42,8 +42,22 @@ def in_threads(
     """Return [function(task) for task in tasks]; the core releases the GIL, so threads suffice."""
     if n_jobs == 1 or len(tasks) == 1:
         return [function(task) for task in tasks]
+    results: list[Any] = [None] * len(tasks)
+    places = iter(range(len(tasks)))  # shared: a thread takes the next task when it is free
+
+    def work() -> None:
+        try:
+            for place in places:
+                results[place] = function(tasks[place])
+        except BaseException:
+            for _ in places:  # nothing more is begun
+                pass
+            raise
+
     with ThreadPoolExecutor(n_jobs) as pool:
-        return list(pool.map(function, tasks))
+        for worker in [pool.submit(work) for _ in range(min(n_jobs, len(tasks)))]:
+            worker.result()
+    return results
 
 
 def class_labels(y: NDArray[Any]) -> NDArray[Any]:

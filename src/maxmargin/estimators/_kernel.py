@@ -35,6 +35,7 @@ from maxmargin.kernels import (
     as_kernel,
 )
 from maxmargin.kernels.products import plain, robust_origin
+from maxmargin.losses import HINGE
 from maxmargin.multiclass import in_threads, n_threads
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
@@ -53,6 +54,7 @@ from maxmargin.solvers.kernel_samples import RESOLUTION, KernelSamples, SharedSa
 from maxmargin.solvers.memory import free_memory
 from maxmargin.solvers.smo import SMO
 from maxmargin.solvers.smo_parts import Task, can_solve, solve_parts
+from maxmargin.solvers.unreached import Unreached
 from maxmargin.validation import (
     Array,
     Matrix,
@@ -182,7 +184,12 @@ class KernelBase(CertifiedModel):
             def solve(task: int) -> Solution:
                 if task in solved:
                     return solved[task]
-                objective, start = pose(task), starts[task]
+                start = starts[task]
+                idle = task > 0 and start.beta is None and not progress.heard
+                if idle and first.stopped() and (unreached := _unreached(first, solver.name)):
+                    rows, target, cost = tasks[task]
+                    return unreached.solution(target, cost, len(rows), first.seconds)
+                objective = pose(task)
                 if shared is not None:
                     start = replace(start, samples=shared.pair(task, objective.problem.X))
                 with progress.reporting(task) as report:
@@ -192,6 +199,7 @@ class KernelBase(CertifiedModel):
             if whole and starts[0].beta is None and not progress.heard:
                 groups = [range(first, len(tasks), jobs) for first in range(min(jobs, len(tasks)))]
                 in_threads(solve_group, groups, jobs)
+            first = Monitor(pose(0), stopping, interrupt, None, begin)
             with nullcontext() if whole else one_blas_thread():
                 solutions = in_threads(solve, range(len(tasks)), jobs)
         self.solutions_ = tuple(solutions)
@@ -364,6 +372,14 @@ class KernelModel(KernelBase):
         if kernel.origin is not None:  # Σ β is 0 but for its rounding
             weights += np.outer([math.fsum(row) for row in beta], kernel.origin)
         return weights
+
+
+def _unreached(monitor: Monitor, solver: str) -> Unreached | None:
+    """Return what makes solutions of problems like this one that were not begun, if they may be."""
+    objective = monitor.objective
+    if objective.loss is not HINGE or objective.hard or objective.mass is not None:
+        return None
+    return Unreached(objective.loss, objective.intercept, monitor.halted(0), solver)
 
 
 def _positions(K: Matrix) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from maxmargin.certificate import Status
 from maxmargin.estimators._progress import Progress
 from maxmargin.multiclass import in_threads
 from maxmargin.objective import Objective
@@ -22,6 +23,7 @@ from maxmargin.solvers import Monitor, Solver, Start, Stopping
 from maxmargin.solvers.base import Point, Report
 from maxmargin.solvers.interrupt import Interrupt
 from maxmargin.solvers.one_vs_rest import GROUP, begin_together, points_so_far
+from maxmargin.solvers.unreached import Unreached
 from maxmargin.validation import Array, check_magnitudes
 
 
@@ -98,7 +100,7 @@ class Fit:
                 self._begin_together(group, self.numbers)
             found = in_threads(self._solve, group, self.n_threads)
             left = [task for task, solution in zip(group, found, strict=True) if not solution]
-            rest = map(self._as_it_is, left, self._points(left))
+            rest = self._unreached(left) or map(self._as_it_is, left, self._points(left))
             solutions += [solution or next(rest) for solution in found]
         return solutions
 
@@ -133,6 +135,20 @@ class Fit:
         with self.progress.reporting(task) as report:
             monitor = self._monitor(objective, report)
             return self.tasks.solver_for(objective).solve(objective, monitor, start)
+
+    def _unreached(self, left: list[int]) -> Iterator[Solution] | None:
+        """Return the solutions of pairs that were not begun; None if each is to be looked at."""
+        tasks = self.tasks
+        if not left or tasks.members is None or self.progress.heard:
+            return None
+        objective = tasks.unseen(left[0])
+        if not (objective.loss.one_sided and objective.loss.regularized):
+            return None
+        status = Status.INTERRUPTED if self.interrupt.requested else Status.STOPPED_BY_TIME
+        name, d = tasks.solver_for(objective).name, tasks.problem.n_features
+        unreached = Unreached(objective.loss, objective.intercept, status, name)
+        seconds = time.perf_counter() - self.begin
+        return (unreached.solution(tasks.targets[k], tasks.costs[k], d, seconds) for k in left)
 
     def _points(self, left: list[int]) -> list[Point] | repeat[None]:
         """Return where these problems are, if they were begun together."""

@@ -26,6 +26,9 @@ MAX_SAMPLES = 5000
 #: Most interior-point steps a solve; it takes 10 to 30.
 _MAX_STEPS = 200
 
+#: Of the kernel matrix that are computed before a look at the clock.
+_ROWS_PER_CALL = 256
+
 #: Relative accuracy below which double precision has no more to give.
 _FINEST = 1e-13
 
@@ -56,12 +59,15 @@ class QP:
         del start  # an interior point cannot begin at the boundary, where solutions lie
         clarabel = _clarabel()
         _require(objective)
-        program = _Program(clarabel, objective, self.n_threads)
+        try:
+            program = _Program(clarabel, objective, self.n_threads, monitor.stopped)
+        except _Stopped:
+            return _nothing(objective, monitor)
         accuracy, steps, gap, status = 0.1 * monitor.tol, 0, np.inf, Status.RUNNING
         while status is Status.RUNNING:
             accuracy = max(_FINEST, accuracy)
             allowed = monitor.iterations_left(steps, _MAX_STEPS)
-            answer = program.solve(accuracy, allowed, monitor.stopped)
+            answer = program.solve(accuracy, allowed, monitor)
             steps += answer.steps
             if objective.kernel is None:
                 status = monitor.judge(answer.w, answer.b, answer.beta, steps)
@@ -74,6 +80,26 @@ class QP:
             program.measure(float(np.abs(answer.beta).max()), monitor.history[-1].primal)
             accuracy *= 1e-2
         return monitor.finish(self.name, status)
+
+
+class _Stopped(Exception):  # noqa: N818 - no error
+    """Ctrl-C or the clock ends the fit before there is a program."""
+
+
+def _check(stop: Callable[[], bool]) -> None:
+    if stop():
+        raise _Stopped
+
+
+def _nothing(objective: Objective, monitor: Monitor) -> Solution:
+    """Return the solution of a problem that was not begun."""
+    n = objective.problem.n_samples
+    if objective.kernel is None:
+        status = monitor.judge(np.zeros(objective.problem.n_features), 0.0, np.zeros(n), 0)
+    else:
+        zero = Expansion(np.zeros(n), np.zeros(n))
+        status = monitor.judge_apart(zero, 0.0, zero, 0)
+    return monitor.finish(QP.name, status)
 
 
 class _Answer(NamedTuple):
@@ -91,7 +117,13 @@ class _Program:
     in units of about their size, as the tolerances of Clarabel are absolute near 0.
     """
 
-    def __init__(self, clarabel: ModuleType, objective: Objective, n_threads: int) -> None:
+    def __init__(
+        self,
+        clarabel: ModuleType,
+        objective: Objective,
+        n_threads: int,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._clarabel, self._n_threads = clarabel, n_threads
         problem, loss = objective.problem, objective.loss
         self._live = live = np.flatnonzero(problem.cost > 0.0)
@@ -109,7 +141,10 @@ class _Program:
         if objective.kernel is None:
             X = _with_bias(objective.problem.X, self._scaling)[live] / self._length
         else:
-            quadratic = sparse.csc_array(np.triu(_gram(objective, live))) + quadratic
+            K = _gram(objective, live, stop)
+            _check(stop)
+            quadratic = sparse.csc_array(np.triu(K)) + quadratic
+            _check(stop)
         self._tube = len(live) if loss.epsilon > 0.0 else 0
         sizes = square * sparse.eye_array(X.shape[1]), sparse.csr_array((self._tube, self._tube))
         self._P = sparse.csc_matrix(sparse.block_diag([quadratic, *sizes]))
@@ -117,6 +152,7 @@ class _Program:
         cost = [-gain, np.zeros(X.shape[1]), np.full(self._tube, loss.epsilon)]
         self._q = np.concatenate(cost)
         self._constrain(X)
+        _check(stop)
 
     def measure(self, beta: float, value: float) -> None:
         """Take other units, now that the size of β and of the optimum are known better."""
@@ -143,12 +179,14 @@ class _Program:
         bounds = np.concatenate([-self._lower[below], self._upper[above]])
         self._right = np.concatenate([np.zeros(self._n_equal), bounds, np.zeros(2 * self._tube)])
 
-    def solve(self, accuracy: float, max_steps: int, stop: Callable[[], bool]) -> _Answer:
+    def solve(self, accuracy: float, max_steps: int, monitor: Monitor) -> _Answer:
         """Solve to that relative accuracy, or as far as it goes."""
         clarabel = self._clarabel
         settings = clarabel.DefaultSettings()
         settings.verbose, settings.max_iter = False, max_steps
         settings.max_threads = self._n_threads
+        if monitor.stopping.max_time is not None:
+            settings.time_limit = max(1e-3, monitor.stopping.max_time - monitor.seconds)
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = accuracy
         cones = [
             clarabel.ZeroConeT(self._n_equal),
@@ -157,7 +195,7 @@ class _Program:
         unit, value = self._unit, self._value
         P, q, right = self._P * (unit**2 / value), self._q * (unit / value), self._right / unit
         solver = clarabel.DefaultSolver(P, q, self._A, right, cones, settings)
-        solver.set_termination_callback(lambda _: stop())
+        solver.set_termination_callback(lambda _: monitor.stopped())
         answer = solver.solve()
         x, slack, pull = (np.nan_to_num(v) for v in (answer.x, answer.s, answer.z))
         n, d = len(self._live), self._n_weights
@@ -226,11 +264,17 @@ def refuse_many(n_samples: int, instead: str) -> None:
         )
 
 
-def _gram(objective: Objective, live: NDArray[np.intp]) -> Array:
+def _gram(
+    objective: Objective, live: NDArray[np.intp], stop: Callable[[], bool] = lambda: False
+) -> Array:
     """Return K; where the kernel does not promise a semidefinite one, look for itself."""
     assert objective.kernel is not None
     X = objective.problem.X[live]
-    K = objective.kernel(X, X)
+    K = np.empty((len(live), len(live)))
+    for begin in range(0, len(live), _ROWS_PER_CALL):
+        rows = slice(begin, begin + _ROWS_PER_CALL)
+        K[rows] = objective.kernel(X[rows], X)
+        _check(stop)
     if objective.kernel.mercer:
         return K
     slack = 1e-10 * len(K) * float(np.abs(K).max())
