@@ -332,6 +332,16 @@ def spread(y: Array, cost: Array) -> float:
     return float(np.average(np.abs(y - np.average(y, weights=cost)), weights=cost)) or 1.0
 
 
+def far_level(y: Array) -> float:
+    """Return about where the targets are if that is far from 0 beside their spread, else 0.
+
+    A free intercept takes it up; with it in the targets, digits of their differences would be lost.
+    """
+    few = np.sort(y[:: max(1, len(y) // 16)])
+    middle, width = float(few[len(few) // 2]), float(few[3 * len(few) // 4] - few[len(few) // 4])
+    return middle if abs(middle) > 1e3 * width else 0.0
+
+
 def seems_mercer(kernel: Kernel, X: Matrix) -> bool:
     """Whether K is positive semidefinite; a kernel of unknown kind is tried on a sample.
 

@@ -22,15 +22,16 @@ class Problem:
     """What is to be learnt from: rows X, labels or targets y, costs C_i.
 
     X is a C-ordered float32 or float64 array or a CSR matrix in canonical form, used in place;
-    y and cost are float64. `rows` is the core's view of X, made here if it is not at hand, `extent`
-    how far y and cost reach, `n_samples` and `n_features` are the numbers of rows and columns. None
-    of the arrays may change later.
+    y and cost are float64. The targets that were given are y + level. `rows` is the core's view of
+    X, made here if it is not at hand, `extent` how far y and cost reach, `n_samples` and
+    `n_features` are the numbers of rows and columns. None of the arrays may change later.
     """
 
     X: Matrix
     y: Array
     cost: Array
     rows: _core.Rows = field(default=None, repr=False)
+    level: float = 0.0
     extent: _core.Extent = field(init=False, repr=False)
     n_samples: int = field(init=False, repr=False)
     n_features: int = field(init=False, repr=False)
@@ -92,7 +93,7 @@ class Problem:
                 return self
         stored = int(offsets[-1])
         X = sparse.csr_array((values[:stored], columns[:stored], offsets), shape=(n, d))
-        return Problem(X, self.y, self.cost)
+        return Problem(X, self.y, self.cost, level=self.level)
 
     @property
     def fits_float32(self) -> bool:

@@ -148,3 +148,20 @@ def test_the_scale_of_f_is_the_spread_of_the_targets():
         free = intercept is Intercept.FREE
         expected = about if free else np.average(np.abs(3.0 + noise), weights=cost)
         assert unit == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive", "squared"])
+@pytest.mark.parametrize(("offset", "scale"), [(5.0, 1e-9), (-5e6, 1e-3), (1e8, 1.0)])
+def test_targets_far_from_zero_are_those_near_it(loss, offset, scale):
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(100, 3)), rng.normal(size=100)
+    y = offset + scale * noise
+    far, near = LinearSVR(loss=loss, solver="newton"), LinearSVR(loss=loss, solver="newton")
+    far.fit(X, y)
+    near.fit(X, y - offset)
+    assert far.certificate_.status is Status.OPTIMAL
+    assert far.certificate_.primal == pytest.approx(near.certificate_.primal, rel=3e-3)
+    np.testing.assert_allclose(far.predict(X), offset + near.predict(X), atol=0.3 * scale)
+    assert far.solution_.b == far.intercept_[0]
+    again = far.set_params(warm_start=True).fit(X, y)
+    assert again.certificate_.status is Status.OPTIMAL

@@ -7,6 +7,7 @@ import numbers
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial, wraps
 from typing import Any
 
@@ -312,25 +313,31 @@ class LinearModel(CertifiedModel):
         *,
         members: list[NDArray[np.intp]] | None = None,
         numbers: NDArray[np.int32] | None = None,
+        level: float = 0.0,
     ) -> None:
         """Solve one problem for each column of targets and store what was learnt.
 
         If `members` are given, a problem has those rows only; if `numbers`, the targets are those
-        of one class against the rest, by the number of each row's class.
+        of one class against the rest, by the number of each row's class. `level` was
+        subtracted from the targets.
         """
         begin, stopping = time.perf_counter(), self._stopping()
         self._members = members  # a callback may predict at any look
         if members is None:
             problem = self._problem(X, targets[0], costs[0], compress=self._reads_often(loss))
+            object.__setattr__(problem, "level", level)
         else:
             none = np.zeros(X.shape[0])
             problem = self._problem(X, none, none)
+        starts = self._starts(costs, self._seeds(len(targets)), X.shape[1])
+        if level:
+            starts = [replace(start, b=start.b - level) for start in starts]
         tasks = Tasks(
             problem,
             targets,
             costs,
             members,
-            self._starts(costs, self._seeds(len(targets)), X.shape[1]),
+            starts,
             partial(self._linear_objective, loss=loss),
             self._solver,
         )

@@ -19,6 +19,7 @@ from maxmargin.multiclass import (
     pair_targets,
     votes,
 )
+from maxmargin.objective import Intercept, far_level
 from maxmargin.problem import Problem
 from maxmargin.solvers import Solver
 from maxmargin.validation import (
@@ -265,8 +266,10 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
         name = check_choice("loss", self.loss, REGRESSION)
         epsilon = check_tube(self.epsilon)
         cost = sample_costs(X, self.C, self.lam, sample_weight)
-        target = real_targets(y)
-        self._fit_targets(X, y, [target], [cost], regression_loss(name, epsilon))
+        target, level = real_targets(y), 0.0
+        if self._intercept() is Intercept.FREE and (level := far_level(target)):
+            target = target - level
+        self._fit_targets(X, y, [target], [cost], regression_loss(name, epsilon), level=level)
         self.coef_ = self.coef_[0]
         return self
 

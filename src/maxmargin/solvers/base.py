@@ -292,10 +292,15 @@ class Monitor:
         """Do the same for a point whose products with the rows are known; β must be feasible."""
         objective, (w, b, beta, n_iter, z, dual_w) = self.objective, point
         if objective.intercept is Intercept.FREE:
-            b = objective.best_intercept(z, b)
+            b = self._representable(objective.best_intercept(z, b))
         certificate = certify_products(objective, w, b, beta, z, dual_w)
         self._keep(certificate, (w, b), beta)
         return self._decide(n_iter)
+
+    def _representable(self, b: float) -> float:
+        """Return b so that b + level is a double: the intercept that the model will have."""
+        level = self.objective.problem.level
+        return (b + level) - level
 
     def judge(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:
         """Certify the point, remember what is best of it, and decide. w must not change later."""
@@ -336,12 +341,18 @@ class Monitor:
         record = Record(self.seconds, n_iter, primal, dual, gap)
         self.history.append(record)
         self._last_word = time.perf_counter()
-        stop = self._report is not None and self._report(record, *self._primal[1:])
+        stop = self._report is not None and self._report(record, self._primal[1], self._given_b)
         if self._best and self._best.relative_gap <= self.tol:
             return Status.OPTIMAL
         if dual > self.objective.hopeless and primal == math.inf:
             return Status.INFEASIBLE
         return Status.INTERRUPTED if stop else self.halted(n_iter)
+
+    @property
+    def _given_b(self) -> Any:
+        """The best intercept, for the targets that were given."""
+        level = self.objective.problem.level
+        return self._primal[2] + level if level else self._primal[2]
 
     def _relative(self, gap: float) -> float:
         return relative(gap, self._dual[0], self.objective.negligible)
@@ -360,7 +371,7 @@ class Monitor:
             status = Status.STATIONARY
         return Solution(
             w=self._primal[1],
-            b=self._primal[2],
+            b=self._given_b,
             beta=self._dual[1],
             loss=self._loss,
             certificate=certificate.with_status(status),
