@@ -494,3 +494,8 @@ def test_minus_one_is_no_number_of_epochs():
 def test_several_labels_a_sample_are_sent_to_the_estimator_for_them():
     with pytest.raises(ValueError, match="MultiOutputClassifier"):
         PegasosClassifier().fit(X, np.c_[Y, Y])
+
+
+def test_a_kernel_stream_predicts():
+    model = rbf().partial_fit(X[:300], Y[:300], classes=[0, 1])
+    assert model.predict(X).shape == Y.shape

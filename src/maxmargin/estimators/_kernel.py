@@ -268,13 +268,13 @@ class KernelBase(CertifiedModel):
         With `parts`, numbers of support vectors that follow each other, a sum over each of them.
         """
         rows = self._rows_to_predict(X)
-        with self._blas_threads_for(rows):
+        with self._blas_threads_for(rows, coef.shape[-1]):
             return self._sums(rows, coef, parts)
 
-    def _blas_threads_for(self, X: Matrix) -> AbstractContextManager[None]:
+    def _blas_threads_for(self, X: Matrix, n_support: int) -> AbstractContextManager[None]:
         """Keep BLAS to one thread for the sums of few rows."""
         stored = X.nnz if sparse.issparse(X) else X.size
-        products, sums = int(stored) * len(self.support_), X.shape[0] * len(self.support_)
+        products, sums = int(stored) * n_support, X.shape[0] * n_support
         return blas_threads_for(products + _WORK_OF_SUM * sums)
 
     def _sums(self, X: Matrix, coef: Array, parts: NDArray[np.int32] | None = None) -> Array:

@@ -349,7 +349,7 @@ class SVC(ClassifierMixin, KernelModel):
         step = max(1, VALUES_PER_BLOCK // (2 * len(first)))
         for begin in range(0, rows.shape[0], step):
             some = rows[begin : begin + step]
-            with self._blas_threads_for(some):
+            with self._blas_threads_for(some, len(self.support_)):
                 by_class = self._sums(some, self.dual_coef_, self.n_support_)
             sums = by_class[:, first, second - 1] + by_class[:, second, first]
             yield np.asarray(sums + self._offsets)
