@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import reduce
 from operator import add
@@ -62,8 +62,9 @@ class Certificate:
         P − D ≥ 0, summed from non-negative parts, so that rounding cannot turn it negative.
     relative_gap : float
         gap / dual: the fitted objective exceeds the optimum by at most this fraction; gap / −primal
-        for the objectives that are negative. A gap below `Objective.negligible` is compared with
-        that, if the optimum is smaller still.
+        for the objectives that are negative, infinite for a perceptron unless y f(x) > 0 at every
+        sample. A gap below `Objective.negligible` is compared with that, if the optimum is smaller
+        still.
     kkt_violation : float
         Worst violation of the optimality conditions, in units of the margin.
     n_support_free, n_support_bounded : int
@@ -104,6 +105,8 @@ class Certificate:
         if self.primal == math.inf:
             near = math.sqrt(2.0 / self.dual) if self.dual > 0.0 else math.inf
             return f"no separator found yet; the classes' convex hulls come within {near:.2g}"
+        if self.gap == 0.0 and self.relative_gap > 0.0:
+            return "no separator found yet: the loss is 0, but not every sample is on its side"
         if self.gap == 0.0:
             return "objective proven optimal"
         if not math.isfinite(self.relative_gap):
@@ -136,12 +139,13 @@ def total(certificates: Sequence[Certificate]) -> Certificate:
         return certificates[0]
     gap, dual = sum(c.gap for c in certificates), sum(c.dual for c in certificates)
     proven = max(c.relative_gap for c in certificates)
+    of_sum = relative(gap, dual) if gap > 0.0 else math.inf
     unsolved = [c.status for c in certificates if c.status is not Status.OPTIMAL]
     return Certificate(
         primal=sum(c.primal for c in certificates),
         dual=dual,
         gap=gap,
-        relative_gap=min(relative(gap, dual), proven),
+        relative_gap=min(of_sum, proven),
         kkt_violation=max(c.kkt_violation for c in certificates),
         n_support_free=sum(c.n_support_free for c in certificates),
         n_support_bounded=sum(c.n_support_bounded for c in certificates),
@@ -260,7 +264,9 @@ def certify_expansion(
     dual_square = square - 2.0 * float(apart @ z) + distance
     part = objective.judge.tally_values(z + b, beta)
     doubt = 0.0 if error is None else objective.doubt(z + b, beta, error)
-    return summed_expansion(objective.frame, part, b, (square, dual_square, distance), doubt)
+    squares = square, dual_square, distance
+    certificate = summed_expansion(objective.frame, part, b, squares, doubt)
+    return _separating(objective, z + b, certificate)
 
 
 def summed_expansion(
@@ -353,7 +359,7 @@ def _certify_hard(
 def certify_pair(objective: Objective, w: Array, b: float, beta: Array) -> Certificate:
     """Judge (w, b) by a feasible β."""
     problem = objective.problem
-    if problem.wide or not w.any():
+    if problem.wide or not w.any() or not objective.loss.regularized:
         return certify_products(objective, w, b, beta, *problem.products(w, beta))
     dual_w = np.zeros(problem.n_features)
     parts = [
@@ -368,7 +374,15 @@ def certify_products(
 ) -> Certificate:
     """Judge (w, b) by a feasible β where Xw is known, and Σ β_i x_i."""
     part = objective.judge.tally_values(z + b, beta)
-    return _summed(objective, w, b, beta, dual_w, part)
+    return _separating(objective, z + b, _summed(objective, w, b, beta, dual_w, part))
+
+
+def _separating(objective: Objective, f: Array, certificate: Certificate) -> Certificate:
+    """Return the certificate; of a perceptron it proves nothing unless y f > 0 at every sample."""
+    problem = objective.problem
+    if objective.loss.regularized or (problem.y * f > 0.0)[problem.cost > 0.0].all():
+        return certificate
+    return replace(certificate, relative_gap=math.inf)
 
 
 def certify_point(objective: Objective, w: Array, b: float) -> tuple[Certificate, Array]:

@@ -1,6 +1,7 @@
 """The compiled steps of SGD equal their NumPy twin; schedules, the perceptron, and the solver."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ from made import (
     store,
     weights_for,
 )
-from maxmargin import Intercept, LinearSVC, Problem, Status, _core
+from maxmargin import Intercept, LinearSVC, Problem, Status, _core, certify
+from maxmargin.certificate import total
 from maxmargin.losses import HINGE, PERCEPTRON, SQUARED_HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
 from maxmargin.solvers.interrupt import Interrupt
@@ -409,6 +411,53 @@ def test_data_that_are_not_separable_are_not_called_solved():
     assert solution.status is Status.STOPPED_BY_ITERATIONS
     assert solution.certificate.primal > 0.0
     assert solution.certificate.relative_gap == np.inf
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
+@pytest.mark.parametrize("n_weightless", [0, 1])
+def test_a_perceptron_does_not_end_on_the_boundary(seed, intercept, n_weightless):
+    """Corners of a cube are often met by f = 0 exactly."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, size=(9, 4)).astype(float)
+    y = np.where(X @ rng.permutation([1.0, 2.0, -3.0, 1.0]) > 0.5, 1.0, -1.0)
+    y[:n_weightless] *= -1.0
+    weights = np.ones(9)
+    weights[:n_weightless] = 0.0
+    objective = objective_of(PERCEPTRON, intercept, X=X, y=y, weights=weights)
+    solution = fit(objective, max_iter=500)
+    mistakes = y * (X @ solution.w + solution.b) <= 0.0
+    assert (solution.status is Status.OPTIMAL) == (not mistakes[n_weightless:].any())
+    if intercept is not Intercept.NONE:
+        assert solution.status is Status.OPTIMAL
+
+
+def test_zero_is_no_answer_of_a_perceptron():
+    X, y = separable()
+    certificate = certify(objective_of(PERCEPTRON, X=X, y=y), np.zeros(3), 0.0, np.zeros(len(y)))
+    assert certificate.gap == 0.0
+    assert certificate.relative_gap == np.inf
+    assert "not every sample is on its side" in certificate.sentence()
+    assert total([certificate, certificate]).relative_gap == np.inf
+
+
+def test_a_warm_perceptron_goes_on_until_it_separates():
+    X, y = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), [0, 0, 0, 1]
+    model = LinearSVC(loss="perceptron", warm_start=True, max_iter=1, random_state=0)
+    for _ in range(50):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, y)
+        assert (model.certificate_.status is Status.OPTIMAL) == (model.score(X, y) == 1.0)
+    assert model.score(X, y) == 1.0
+
+
+def test_a_run_that_diverges_is_not_said_to_be_proven():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    model = LinearSVC(loss="perceptron", solver=SGD(schedule=Constant(1e100)))
+    with pytest.warns(ConvergenceWarning, match=r"diverged .*best before: no separator found"):
+        model.fit(X, np.resize([1, 0], 50))
+    assert model.certificate_.status is Status.DIVERGED
 
 
 def test_the_size_of_the_perceptrons_features_does_not_matter():

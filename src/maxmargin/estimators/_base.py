@@ -261,9 +261,10 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
             Status.STALLED: "Scale X, or raise tol",
             Status.DIVERGED: "Scale X, or give SGD a smaller step0, for InverseTime a larger t0",
         }[certificate.status]
+        which = "; the model is the best before" if certificate.status is Status.DIVERGED else ""
         return (
             f"{type(self).__name__} {certificate.status.value} after"
-            f" {np.max(self.n_iter_)} iterations{where}: {certificate.sentence()}, and"
+            f" {np.max(self.n_iter_)} iterations{where}{which}: {certificate.sentence()}, and"
             f" tol={self.tol:g} was asked for."
             f" {limit}, or accept the model as it is."
         )

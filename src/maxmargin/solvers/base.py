@@ -291,7 +291,8 @@ class Monitor:
     def judge_products(self, point: Point) -> Status:
         """Do the same for a point whose products with the rows are known; β must be feasible."""
         objective, (w, b, beta, n_iter, z, dual_w) = self.objective, point
-        if objective.intercept is Intercept.FREE:
+        # A perceptron's loss is least on the boundary: its b stays.
+        if objective.intercept is Intercept.FREE and objective.loss.regularized:
             b = self._representable(objective.best_intercept(z, b))
         certificate = certify_products(objective, w, b, beta, z, dual_w)
         self._keep(certificate, (w, b), beta)
@@ -367,6 +368,8 @@ class Monitor:
     def finish(self, solver: str, status: Status, **notes: float) -> Solution:
         """Return the best point seen, certified as a pair."""
         certificate, problem = self._best or self._certify_best(), self.objective.problem
+        if certificate.relative_gap <= self.tol:  # whatever ended the run
+            status = Status.OPTIMAL
         if status is Status.OPTIMAL and not certificate.convex:
             status = Status.STATIONARY
         return Solution(

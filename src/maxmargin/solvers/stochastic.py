@@ -157,6 +157,7 @@ class Descent:
             w, b = self.start_point(start)
             beta = self.beta() if start.beta is None else start.beta
             status = self.judge(monitor, w, b, beta)
+        before: tuple[Array, float] | None = None
         while status is Status.RUNNING:
             self.descend(method, monitor, next(looks))
             w, b = method.point()
@@ -165,9 +166,17 @@ class Descent:
                     self.judge(monitor, *self.start_point(start), self.beta())
                 return Status.DIVERGED
             status = self.judge(monitor, w, b, self.beta())
+            if status is Status.RUNNING and before and self._at_rest(before, (w, b)):
+                return Status.STALLED
+            before = w, b
             if objective.intercept is Intercept.FREE:
                 self.follow(method, (w, b))
         return status
+
+    def _at_rest(self, before: tuple[Array, float], now: tuple[Array, float]) -> bool:
+        """Whether a perceptron no longer moves, though a sample is not proven to be on its side."""
+        clean = not self.objective.loss.regularized and self.window.epoch_mistakes == 0
+        return clean and before[1] == now[1] and np.array_equal(before[0], now[0])
 
     def follow(self, method: Method, point: tuple[Array, float]) -> None:
         """Move the anchor of a free intercept to that of the point."""
