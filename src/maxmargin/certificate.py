@@ -105,10 +105,9 @@ class Certificate:
         if self.primal == math.inf:
             near = math.sqrt(2.0 / self.dual) if self.dual > 0.0 else math.inf
             return f"no separator found yet; the classes' convex hulls come within {near:.2g}"
-        if self.gap == 0.0 and self.relative_gap > 0.0:
-            return "no separator found yet: the loss is 0, but not every sample is on its side"
         if self.gap == 0.0:
-            return "objective proven optimal"
+            nothing = "no separator found yet: the loss is 0, but not every sample is on its side"
+            return nothing if self.relative_gap > 0.0 else "objective proven optimal"
         if not math.isfinite(self.relative_gap):
             return f"nothing proven yet but an objective within {self.gap:.3g} of the optimum"
         if self.relative_gap * max(self.dual, -self.primal) < 0.999 * self.gap:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import numbers
 import time
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial, wraps
 from typing import Any
@@ -66,6 +66,18 @@ from maxmargin.validation import (
 _THREADED_BLAS = range(200, MAX_FEATURES + 1)
 
 
+@contextmanager
+def unchanged_on_failure(model: Any) -> Iterator[None]:
+    """Leave the estimator as it was if what is done with it fails."""
+    before = dict(vars(model))
+    try:
+        yield
+    except BaseException:
+        vars(model).clear()
+        vars(model).update(before)
+        raise
+
+
 def fitting(fit: Callable[..., Any]) -> Callable[..., Any]:
     """Run a fit with scikit-learn's callbacks; one that fails leaves the estimator as it was.
 
@@ -76,13 +88,11 @@ def fitting(fit: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(fit)
     def whole_or_nothing(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before = dict(vars(self))
         with interruptible() as interrupt:
             try:
-                with_all_callbacks(self, *args, **kwargs)
+                with unchanged_on_failure(self):
+                    with_all_callbacks(self, *args, **kwargs)
             except BaseException as error:
-                vars(self).clear()
-                vars(self).update(before)
                 if interrupt.pressed and isinstance(error, Exception):
                     raise KeyboardInterrupt(f"Ctrl-C during a fit that failed: {error}") from error
                 raise

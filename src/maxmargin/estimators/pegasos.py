@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -13,7 +14,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.estimators._base import LinearModel, check_joint_loss, fitting
+from maxmargin.estimators._base import (
+    LinearModel,
+    check_joint_loss,
+    fitting,
+    unchanged_on_failure,
+)
 from maxmargin.estimators._kernel import KernelBase
 from maxmargin.estimators.linear import LinearClassifier
 from maxmargin.kernels import Kernel
@@ -43,6 +49,13 @@ from maxmargin.validation import (
     sample_costs,
     view_rows,
 )
+
+#: Parameters that a stream keeps from its first batch to its last.
+_OF_STREAM = (
+    "lam", "loss", "sampling", "batch_size", "projection", "averaging", "kernel", "degree", "gamma",
+    "coef0", "max_support", "multi_class", "fit_intercept", "penalized_intercept",
+    "intercept_scaling",
+)  # fmt: skip
 
 
 class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
@@ -270,8 +283,14 @@ random_state, verbose
     ) -> PegasosClassifier:
         """Take one pass over a batch, on from `fit` if it was called.
 
-        Otherwise the first call must name all `classes`. λ is that of the first call.
+        Otherwise the first call must name all `classes`. What the problem is must not change within
+        a stream. A batch that fails leaves the estimator as it was.
         """
+        with unchanged_on_failure(self):
+            self._take_batch(X, y, classes, sample_weight)
+        return self
+
+    def _take_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
         if isinstance(self.class_weight, str):
             raise ValueError(
                 f"class_weight={self.class_weight!r} counts the samples of each class, and a batch"
@@ -279,6 +298,8 @@ random_state, verbose
                 " sklearn.utils.class_weight.compute_class_weight makes them of a sample."
             )
         first = not getattr(self, "_streams", [])
+        if not first:
+            self._refuse_changes()
         X, y = self._check_rows(X, y, reset=first and not hasattr(self, "solutions_"))
         check_classification_targets(y)
         weight = sample_costs(X, 1.0, None, sample_weight)
@@ -304,13 +325,24 @@ random_state, verbose
             )
         if first:
             self._open_streams(X, weight, fitted)
+            self._stream_params = {name: getattr(self, name) for name in _OF_STREAM}
         X, _ = view_rows(X)
+        self._streams = [copy(stream) for stream in self._streams]  # the others, if a step fails
         for target, stream in zip(self._stream_targets(y), self._streams, strict=True):
             stream.step(X, target, weight)
         self._store_streams([stream.point() for stream in self._streams])
         self.n_iter_ += 1
         self.t_ = self._steps_before + self._streams[0].t
-        return self
+
+    def _refuse_changes(self) -> None:
+        """Refuse to go on with another problem or another average than the stream began with."""
+        for name, old in self._stream_params.items():
+            new = getattr(self, name)
+            if new is not old and not (isinstance(new, type(old)) and new == old):
+                raise ValueError(
+                    f"{name}={new!r} differs from {name}={old!r}, with which this stream began. Set"
+                    " it back, call fit, or begin with a new estimator (sklearn.base.clone)."
+                )
 
     def _stream_targets(self, y: NDArray[Any]) -> list[Array]:
         """±1 for each binary problem, or the numbers of the classes for the one of all."""

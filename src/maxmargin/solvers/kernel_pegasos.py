@@ -134,6 +134,7 @@ class KernelPegasosStream(PegasosStream):
         super().__init__(0, lam, settings, **options)
         self.kernel, self.max_support = kernel, max_support
         self.support: Matrix | None = None
+        self.shares = np.zeros(0)  # what of each coefficient is in b: the squared bias feature
 
     def resume_at(self, support: Matrix, coef: Array, b: float, steps: int) -> None:
         """Go on from a fitted expansion as if it had been reached in so many steps."""
@@ -160,6 +161,22 @@ class KernelPegasosStream(PegasosStream):
         super().step(X, y, weight)
         self._keep(X)
 
+    def _length(self) -> float:
+        return 0.0  # not known, and not needed
+
+    def _pull_back(self, X: Matrix, before: float) -> None:
+        """Shorten what alone is longer than the ball's radius, and b as without a kernel."""
+        del before
+        core, n = self.iterate.core, X.shape[0]
+        roots = np.sqrt(np.maximum(self.kernel.diagonal(X), 0.0))
+        lengths = np.abs(core.scale * self.iterate.v[:n]) * roots
+        shorter = np.minimum(1.0, self.radius / np.maximum(lengths, 1e-300))
+        change = (shorter - 1.0) * self.iterate.v[:n]
+        self.iterate.v[:n] += change
+        self.iterate.u[:n] += core.mass * change
+        if self.intercept is Intercept.FREE:
+            core.b = float(np.clip(core.b, -self._farthest, self._farthest))
+
     def _rows(self, objective: Objective) -> Any:
         return self.settings.view(self.kernel, objective.problem.X, len(self.iterate.v))
 
@@ -168,16 +185,18 @@ class KernelPegasosStream(PegasosStream):
         n, wider = X.shape[0], self.iterate
         rows = X if self.support is None else _stacked(self.support, X)
         v, u = (np.concatenate([part[2 * n :], part[:n]]) for part in (wider.v, wider.u))
+        new = np.full(len(v) - len(self.shares), self.feature**2)
+        shares = np.concatenate([self.shares, new])
         kept = np.flatnonzero((v != 0.0) | (u != 0.0))
         state = wider.__getstate__()
         if self.max_support is not None and len(kept) > self.max_support:
             lengths = np.abs(v[kept]) * np.sqrt(np.maximum(self.kernel.diagonal(rows[kept]), 0.0))
             order = np.argsort(lengths, kind="stable")
             gone, kept = kept[order[: -self.max_support]], np.sort(kept[order[-self.max_support :]])
-            square = self.feature**2  # their share of b goes with them
-            state["b"] -= square * state["scale"] * v[gone].sum()
-            state["b_sum"] -= square * (state["mass"] * v[gone] - u[gone]).sum()
-        self.support = view_rows(rows[kept])[0]
+            share = shares[gone]  # of b, which goes with them
+            state["b"] -= float(share @ v[gone]) * state["scale"]
+            state["b_sum"] -= float(share @ (state["mass"] * v[gone] - u[gone]))
+        self.support, self.shares = view_rows(rows[kept])[0], shares[kept]
         self.iterate = Iterate(0)
         self.iterate.__setstate__(state | {"v": v[kept], "u": u[kept]})
         if self.intercept is Intercept.FREE:

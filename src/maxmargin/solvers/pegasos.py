@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ from maxmargin.solution import Solution
 from maxmargin.solvers.base import SECONDS_PER_CALL, Monitor, Start
 from maxmargin.solvers.refusals import require
 from maxmargin.solvers.stochastic import (
+    CLASS_REACH,
+    REACH,
     Descent,
     Iterate,
     bias_feature,
@@ -136,6 +139,7 @@ class PegasosMethod:
         iterate: Iterate,
         bias: _core.Bias,
         offset: float,
+        radius: float | None = None,
     ) -> None:
         self.iterate = iterate
         self.core = _core.Pegasos(
@@ -144,7 +148,7 @@ class PegasosMethod:
             objective.problem.n_samples,
             offset,
             getattr(_core.Averaging, settings.averaging),
-            settings.radius(objective),
+            settings.radius(objective) if radius is None else radius,
             objective.intercept is Intercept.PENALIZED,
         )
 
@@ -196,8 +200,19 @@ class PegasosStream:
         self.iterate, self.n_sums = Iterate(n_features), 1
         self.seed, self.n_batches = seed, 0
         self.offset, self.anchor = 0.0, 0.0
-        self.feature = math.nan  # of the bias, chosen from the first batch
+        self.feature = math.nan  # of the bias, chosen from the rows so far
+        self.norms = RowNorms()
         self.horizon = 0
+
+    def __copy__(self) -> PegasosStream:
+        other = object.__new__(type(self))
+        other.__dict__ = self.__dict__ | {"iterate": copy(self.iterate), "norms": copy(self.norms)}
+        return other
+
+    @property
+    def radius(self) -> float:
+        """Of a ball that holds the optimum: ‖w*‖² ≤ E[weight]/λ, and at least 1/λ."""
+        return math.sqrt(max(1.0, self.norms.mean_weight) / self.lam)
 
     def resume(self, w: Array, b: float, steps: int) -> None:
         """Go on from a fitted point as if it had been reached in so many steps of the stream."""
@@ -246,10 +261,13 @@ class PegasosStream:
         order, uniform = np.arange(X.shape[0], dtype=np.int32), self.settings.sampling == "uniform"
         sampler = _core.Sampler(order, self.settings.batch_size or 1, uniform)
         if self.n_batches == 0:
-            self.feature, self.horizon = bias_feature(objective), sampler.n_batches
-        self.offset = max(self.offset, curvature(objective))
-        rows = self._rows(objective)
-        method = PegasosMethod(self.settings, objective, self.iterate, self._bias(), self.offset)
+            self.horizon = sampler.n_batches
+        self.norms.add(objective.diagonal, objective.problem.cost * (self.lam * X.shape[0]))
+        self._set_feature(self._feature_of(objective))
+        rows, offset = self._rows(objective), max(self.offset, curvature(objective))
+        before = self._length()
+        radius = self.radius if self.settings.projection else math.inf
+        method = PegasosMethod(self.settings, objective, self.iterate, self._bias(), offset, radius)
         window = _core.Window(np.zeros((0, self.n_sums + 1)), self.horizon)
         random = _core.Random(batch_seed(self.seed, self.n_batches))
         while sampler.epochs == 0:
@@ -259,8 +277,84 @@ class PegasosStream:
             )  # fmt: skip
         self.n_batches += 1
         self.horizon = window.horizon
+        self.point()  # raises if the steps ran away
+        self._pull_back(X, before)
         if self.intercept is Intercept.FREE:
             self._follow()
+
+    def _feature_of(self, objective: Objective | JointObjective) -> float:
+        """Return the bias feature for rows of the typical length so far; an outlier is none."""
+        if self.intercept is not Intercept.FREE:
+            return bias_feature(objective)
+        reach = CLASS_REACH if isinstance(objective, JointObjective) else REACH
+        return reach * max(self.norms.typical, math.sqrt(self.lam))
+
+    def _set_feature(self, feature: float) -> None:
+        """Change the feature; the intercept stays as it is."""
+        self.feature = feature
+
+    def _length(self) -> float:
+        """‖w‖ after the last step."""
+        last = self.iterate.last()[0]
+        return float(np.linalg.norm(last[: len(last) - self.iterate.n_biases]))
+
+    def _pull_back(self, X: Matrix, before: float) -> None:
+        """Bring w back into the ball that the batch left, and b to what typical rows can need.
+
+        A row far longer than the others would else be felt for as many steps as it is longer.
+        `before` is ‖w‖ before the batch.
+        """
+        del X
+        core, norm, most = self.iterate.core, self._length(), max(self.radius, before)
+        if norm > most:
+            self.iterate.shorten(most / norm)
+        if self.intercept is Intercept.FREE:
+            core.b = float(np.clip(core.b, -self._farthest, self._farthest))
+
+    @property
+    def _farthest(self) -> float:
+        """No |b| beyond 1 + 4 ‖w‖‖x‖ of the longest w and a typical x."""
+        return 1.0 + 4.0 * self.radius * self.norms.typical
+
+
+class RowNorms:
+    """The typical length of the rows so far: the median, by weight, of those other than 0.
+
+    Counted by powers of two, so that neither the rows need be kept nor outliers matter.
+    """
+
+    def __init__(self) -> None:
+        self.weights: dict[int, float] = {}
+        self.total, self.n_rows = 0.0, 0
+
+    def __copy__(self) -> RowNorms:
+        other = RowNorms()
+        other.weights, other.total, other.n_rows = dict(self.weights), self.total, self.n_rows
+        return other
+
+    def add(self, squares: Array, weight: Array) -> None:
+        """Count the rows of a batch by their squared lengths."""
+        self.total, self.n_rows = self.total + float(weight.sum()), self.n_rows + len(weight)
+        used = squares > 0.0
+        exponents = np.frexp(np.sqrt(squares[used]))[1]
+        for exponent in np.unique(exponents):
+            share = float(weight[used][exponents == exponent].sum())
+            self.weights[int(exponent)] = self.weights.get(int(exponent), 0.0) + share
+
+    @property
+    def mean_weight(self) -> float:
+        """Of the rows so far."""
+        return self.total / max(1, self.n_rows)
+
+    @property
+    def typical(self) -> float:
+        """The middle of the median's power of two; 0 if all rows were 0."""
+        left = 0.5 * sum(self.weights.values())
+        for exponent in sorted(self.weights):
+            left -= self.weights[exponent]
+            if left <= 0.0:
+                return math.ldexp(0.75, exponent)
+        return 0.0
 
 
 class ClassPegasosStream(PegasosStream):
@@ -313,6 +407,19 @@ class ClassPegasosStream(PegasosStream):
 
     def _bias(self) -> _core.Bias:
         return _core.Bias(0.0, 0.0)
+
+    def _set_feature(self, feature: float) -> None:
+        if self.feature > 0.0 and feature != self.feature:
+            self.iterate.scale_biases(self.feature / feature)
+        self.feature = feature
+
+    def _pull_back(self, X: Matrix, before: float) -> None:
+        super()._pull_back(X, before)
+        if self.intercept is Intercept.FREE:
+            b = self.anchor + self.feature * self.layout.parts(self.iterate.last()[0])[1]
+            self.iterate.shift_last(
+                (np.clip(b, -self._farthest, self._farthest) - b) / self.feature
+            )
 
     def _follow(self) -> None:
         _, b = self.point()

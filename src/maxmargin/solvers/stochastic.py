@@ -74,6 +74,24 @@ class Iterate:
         self.v[-self.n_biases :] += change
         self.u[-self.n_biases :] += core.mass * change - core.total * amount
 
+    def scale_biases(self, factor: float) -> None:
+        """Multiply the bias weights, at the present point and in the average."""
+        for part in (self.v, self.u):
+            part[len(part) - self.n_biases :] *= factor
+
+    def shift_last(self, amount: Array) -> None:
+        """Add to the bias weights at the present point alone."""
+        change = amount / self.core.scale
+        self.v[-self.n_biases :] += change
+        self.u[-self.n_biases :] += self.core.mass * change
+
+    def shorten(self, factor: float) -> None:
+        """Multiply w, without its bias weights, at the present point alone."""
+        inside = slice(0, len(self.v) - self.n_biases)
+        change = (factor - 1.0) * self.v[inside]
+        self.v[inside] += change
+        self.u[inside] += self.core.mass * change
+
     def last(self) -> tuple[Array, float]:
         """Return the point after the last step."""
         with _OVERFLOW_ALLOWED():
