@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import (
     SVC,
@@ -19,6 +21,7 @@ from maxmargin import (
     certify,
 )
 from maxmargin.losses import HINGE
+from maxmargin.solvers import SGD
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 4))
@@ -119,3 +122,23 @@ def test_certify_refuses_an_intercept_where_there_is_none():
     certify(objective, np.zeros(4), 0.0, np.zeros(len(X)))
     with pytest.raises(ValueError, match="b must be 0 where the objective has no intercept"):
         certify(objective, np.zeros(4), 20.0, np.zeros(len(X)))
+
+
+@pytest.mark.parametrize("intercept", [{}, {"penalized_intercept": True}, {"fit_intercept": False}])
+@pytest.mark.parametrize(
+    "solver", ["pegasos", "sgd", SGD(rule="adam"), SGD(rule="momentum")], ids=str
+)
+def test_warm_fits_of_one_problem_never_get_worse(solver, intercept):
+    """They start from the weights of the last fit, not from those of its dual point."""
+    rows, y = load_digits(return_X_y=True)
+    model = LinearSVC(
+        multi_class="crammer_singer", solver=solver, max_iter=3, warm_start=True, random_state=0,
+        **intercept,
+    )  # fmt: skip
+    values = []
+    for _ in range(4):
+        with pytest.warns(ConvergenceWarning):
+            model.fit(rows[:600] / 16.0, y[:600])
+        values.append(model.certificate_.primal)
+    assert (np.diff(values) <= 1e-9 * values[0]).all()
+    assert values[-1] < values[0]

@@ -233,7 +233,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         starts = []
         for seed, solution, cost in zip(seeds, last, costs, strict=True):
             ratio = float(cost.mean()) / max(solution.mean_cost, 1e-300)
-            w = solution.w if solution.w.shape == (n_features,) else None
+            w = solution.w if solution.w.shape[-1] == n_features else None
             past = int(solution.notes.get("epochs", 1)) if ratio == 1.0 else 1  # else all anew
             b = solution.b if getattr(self, "fit_intercept", True) else 0.0 * solution.b
             starts.append(Start(seed, ratio * solution.beta, b, w, max(1, past)))
@@ -379,7 +379,7 @@ class LinearModel(CertifiedModel):
         check_magnitudes(problem.longest, problem.extent)
         objective = JointObjective(problem, n_classes, self._intercept(), self._scaling())
         by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
-        (start,) = self._starts([by_class], self._seeds(1))
+        (start,) = self._starts([by_class], self._seeds(1), X.shape[1])
         with interruptible() as interrupt:
             progress = Progress(self, X, y, 1, interrupt)
             progress.begin()

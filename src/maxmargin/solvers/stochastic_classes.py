@@ -102,12 +102,16 @@ class ClassDescent(Descent):
         return self.objective.primal(self.layout.coef(w), self._point(w, b)[1])
 
     def start_point(self, start: Start) -> tuple[Array, float]:
-        """Return the vector of the given dual point; if there is none, 0 and the best constant."""
+        """Return the vector as given, or of the given dual point; else 0 and the best constant."""
         objective, free = self.objective, self.objective.intercept is Intercept.FREE
         if start.beta is None:
             return np.zeros(self.dimension), 0.0
         if free:
             self.anchor[:] = start.b
+        if start.w is not None:
+            penalized = objective.intercept is Intercept.PENALIZED
+            w_bias = start.b / self.feature if penalized else np.zeros(self.n_biases)
+            return self.layout.vector(start.w, w_bias), 0.0
         beta = objective.feasible(start.beta, objective.zero(), self.anchor)
         coef = objective.coef(objective.weights(beta))
         w_bias = np.zeros(self.n_biases) if free else self.feature * beta.sum(axis=0)
