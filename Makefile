@@ -8,11 +8,14 @@
 #   make docs       run the examples in the documentation
 #   make sanitize   fast tests with the core under ASAN and UBSAN; NO_WIDE=ON without 64-byte registers (after a clean)
 #   make clang      the same tests with the core built by Clang, which is installed where it is missing (Debian, as root)
+#   make mutation   one-token mutations of the package that no test notices
+#                   MUTATION_ARGS="--count 40 --seed 1"; --help tells options
 #   make clean      remove what was built; .venv stays, to be set up anew (rm -rf .venv to drop it)
 
 PYTHON      ?= python3
 PYTEST_ARGS ?=
 BENCH_ARGS  ?=
+MUTATION_ARGS ?=
 NO_WIDE     ?= OFF
 CLANG       ?= clang++-19
 
@@ -23,7 +26,7 @@ PY   := $(VENV)/bin/python
 CORE := $(shell find src/core -name '*.hpp' -o -name '*.cpp')
 DOCS := $(wildcard README.md) $(shell find docs -name '*.md')
 
-.PHONY: build test demo bench bench-linear bench-kernel bench-multiclass lint format docs sanitize clang clean
+.PHONY: build test demo bench bench-linear bench-kernel bench-multiclass lint format docs sanitize clang mutation clean
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
 
@@ -66,6 +69,9 @@ sanitize: $(SAN)/.stamp-build
 
 clang: $(CLG)/.stamp-build
 	$(CLG)/bin/python -m pytest -q -n 2 -m "not slow" $(PYTEST_ARGS)
+
+mutation: $(VENV)/.stamp-build $(VENV)/.stamp-test
+	$(PY) tools/mutation.py $(MUTATION_ARGS)
 
 clean:
 	rm -rf $(VENV)/.stamp-* $(SAN) $(CLG) build .build-sanitize .build-clang dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
