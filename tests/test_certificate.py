@@ -375,3 +375,12 @@ def test_a_point_may_come_in_any_layout():
     assert certify(objective, w + 1.0, 0.5, beta.astype(">f8")) == certify(
         objective, (w + 1.0).astype(">f8"), 0.5, beta
     )
+
+
+@pytest.mark.parametrize(("dual", "said"), [(8.0, "0.5"), (200.0, "0.1"), (0.0, "inf")])
+def test_the_sentence_states_the_distance_of_the_hulls(dual, said):
+    """D = 2/‖h‖² for points h apart in the hulls: scaled to Σ α = 4/‖h‖², ½Σ α is the bound."""
+    certificate = certificate_with(primal=math.inf, dual=dual, gap=math.inf, relative_gap=math.inf)
+    assert certificate.sentence() == (
+        f"no separator found yet; the classes' convex hulls come within {said}"
+    )
