@@ -113,3 +113,19 @@ def test_large_coefficients_are_summed_in_float64(C, gamma):
     whole = model.decision_function(X[1000:])
     parts = np.concatenate([model.decision_function(X[b : b + 50]) for b in range(1000, 3000, 50)])
     assert np.abs(whole[:2000] - parts).max() <= RESOLUTION
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
+@pytest.mark.parametrize("kind", [SVC, SVR])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_weights_of_a_linear_kernel_predict_the_same_far_from_the_samples(kind, storage):
+    """What rounding leaves of Σ c = 0, times the origin, must not be in one of them only."""
+    rng = np.random.default_rng(0)
+    X = 1e7 + 10.0 * rng.normal(size=(300, 1))
+    X[:120] = 0.0
+    y = rng.normal(size=300) if kind is SVR else rng.integers(0, 2, size=300)
+    model = kind(kernel="linear", C=1e3, max_iter=20).fit(storage(X), y)
+    values = model.predict if kind is SVR else model.decision_function
+    expected = X @ model.coef_[0] + model.intercept_[0]
+    size = np.abs(X @ model.coef_[0]).max() + abs(model.intercept_[0])
+    np.testing.assert_allclose(values(storage(X)), expected, rtol=0, atol=1e-4 + 1e-12 * size)

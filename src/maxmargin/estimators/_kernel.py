@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -367,11 +366,7 @@ class KernelModel(KernelBase):
         kernel = self._fitted_kernel
         if not isinstance(kernel, Linear):
             raise AttributeError("coef_ is only available with kernel='linear'.")
-        beta = coef()
-        weights = kernel.weights(beta, self.support_vectors_)
-        if kernel.origin is not None:  # Σ β is 0 but for its rounding
-            weights += np.outer([math.fsum(row) for row in beta], kernel.origin)
-        return weights
+        return kernel.weights(coef(), self.support_vectors_)  # those that predictions take
 
 
 def _unreached(monitor: Monitor, solver: str) -> Unreached | None:
