@@ -435,14 +435,17 @@ class WholeSmo {
     return change_[a] > 0.0 ? high(v) - beta[v] : beta[v] - low(v);
   }
 
-  // Newton steps until one is made in full, or the work is spent; whether any was made.
+  // Newton steps until one is made in full, or the work is spent; whether any was made. Each that is
+  // not made in full puts a variable on its bound, and pairs would free it again: a walk that was
+  // cut short is given twice the work next time.
   bool walk(double work) {
-    bool moved = false;
-    for (double left = work; (left -= newton_work()) >= 0.0;) {
+    bool moved = false, ended = false;
+    for (double left = reach_ * work; !ended && (left -= newton_work()) >= 0.0;) {
       const double share = newton();
       moved |= share > 0.0;
-      if (share == 1.0 || share == 0.0) break;
+      ended = share == 1.0 || share == 0.0;
     }
+    reach_ = ended ? 1.0 : 2.0 * reach_;
     spent_ = 0.0;
     return moved;
   }
@@ -474,6 +477,7 @@ class WholeSmo {
   std::vector<double> rise_, fall_, diagonal_;
   std::vector<Side> sides_;
   double spent_ = 0.0;        // work on pairs since the last Newton step
+  double reach_ = 1.0;        // times that work may be spent on a walk
   std::vector<Free> free_;    // group after group
   std::vector<Size> begins_;  // of the groups, and the end
   std::vector<double> system_, right_, change_;

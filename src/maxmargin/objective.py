@@ -25,6 +25,10 @@ VALUES_PER_BLOCK = 2**22
 #: Share of the objective of any fit worth having that counts as zero.
 NEGLIGIBLE = 1e-11
 
+#: Length of Σ β_i φ(x_i) beside Σ |β_i| ‖φ(x_i)‖ that counts as zero: kernel values rounded to 1e-16
+#: give half the digits of a length.
+_SHORT = 1e-6
+
 
 class Intercept(Enum):
     """How f(x) = <w, x> + b treats b."""
@@ -133,11 +137,11 @@ class Objective:
 
         That is P(0, 0), or the ½‖w‖² with which f reaches the size of the targets on the longest
         row, whichever is less; so a large C does not make it large. Where the margin is a variable,
-        P is −½‖w‖² at the optimum, and the longest row weighted by its box gives the scale.
+        `vanishes` says instead whether the optimum is 0.
         """
         problem = self.problem
         if self.mass is not None and self.loss.one_sided:
-            return NEGLIGIBLE * 0.5 * self.mass * float((problem.cost * self.diagonal).max())
+            return 0.0
         longest = problem.longest if self.kernel is None else float(self.diagonal.max())
         reach = 1.0 if self.loss.one_sided else problem.extent.reach
         needed = 0.5 * reach**2 / longest if longest > 0.0 else np.inf
@@ -282,6 +286,15 @@ class Objective:
         sums = abs(bias * float(rate.sum())) + 4.0 * spread * math.sqrt(float(rate @ rate))
         return sums + (abs(bias) + spread) * kinks
 
+    def vanishes(self, beta: Array, square: float) -> bool:
+        """Whether ‖w_β‖² is rounding, and the margin a variable: then w = 0, ρ = 0 is the optimum.
+
+        P is at most 0 there, and at least −½‖w_β‖² for any feasible β. No tolerance enters.
+        """
+        if self.mass is None or not self.loss.one_sided:
+            return False
+        return short(beta, self.diagonal, square)
+
     def feasible(self, beta: Array) -> Array:
         """Make the dual point feasible: clipped to its box and, for a free intercept, balanced.
 
@@ -321,6 +334,11 @@ class Objective:
 def sums_to_zero(left: float, size: float) -> bool:
     """Whether Σ β_i is no more than rounding leaves of 0, beside Σ |β_i|."""
     return abs(left) <= 1e-9 * size
+
+
+def short(beta: Array, diagonal: Array, square: float) -> bool:
+    """Whether ‖Σ β_i φ(x_i)‖² is no more than rounding leaves of 0, beside its terms."""
+    return square <= (_SHORT * float(np.abs(beta) @ np.sqrt(np.maximum(diagonal, 0.0)))) ** 2
 
 
 def spread(y: Array, cost: Array) -> float:

@@ -130,6 +130,8 @@ class KernelBase(CertifiedModel):
     def _posed(self, X: Matrix, cost: Array) -> tuple[Matrix, Kernel]:
         """Return the samples as the kernel takes them, and the kernel."""
         X, _ = view_rows(X)
+        if self._precomputed:
+            X = plain(X)
         kernel = self._kernel(X, cost / cost.max())
         if isinstance(kernel, Linear) and self._intercept() is Intercept.FREE:
             kernel = Linear(robust_origin(X))
@@ -379,8 +381,6 @@ def _unreached(monitor: Monitor, solver: str) -> Unreached | None:
 
 def _positions(K: Matrix) -> Array:
     """Return the samples of a kernel matrix: their positions."""
-    if sparse.issparse(K):
-        raise TypeError("kernel='precomputed' needs a dense kernel matrix: use X.toarray().")
     if K.shape[0] != K.shape[1]:
         raise ValueError(
             f"kernel='precomputed' needs a square matrix of kernel values, X has shape {K.shape}."

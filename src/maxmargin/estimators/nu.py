@@ -30,6 +30,7 @@ from maxmargin.solvers.smo_parts import Task
 from maxmargin.validation import Array, Matrix, sample_costs
 
 _ROUNDING = 1e-12
+_LEAST_NU = 1e-100  # its square, the size of the objective, must not underflow
 _LOWER_NU = "Lower nu, or give class_weight='balanced'."
 
 
@@ -179,13 +180,14 @@ class NuSVC(SVC):
 
     def _unit(self, solution: Solution) -> float:
         rho = solution.loss.target_scale
-        if solution.certificate.primal < 0.0:  # −½‖w‖² at the optimum, so that ρ > 0
-            return rho * (1.0 + abs(_excess_of(solution)))
-        if solution.status is Status.OPTIMAL:
+        if solution.status is Status.OPTIMAL and not solution.w.any():
             raise ValueError(
-                f"nu={self.nu:g} leaves no margin: w = 0 is the optimum, because the means of the"
-                " classes that it allows coincide. Raise nu, or choose another kernel."
+                f"nu={self.nu:g} leaves no margin: w = 0 is the optimum, because means of the two"
+                " classes with the weights that it allows coincide, to a millionth of the size of"
+                " their terms in the kernel's space. Raise nu, or choose another kernel or gamma."
             )
+        if solution.certificate.primal < 0.0 < rho:  # −½‖w‖² at the optimum, so that ρ > 0
+            return rho * (1.0 + abs(_excess_of(solution)))
         return rho if rho > 0.0 else 1.0
 
     def _offset(self, solution: Solution) -> Any:
@@ -377,8 +379,14 @@ class OneClassSVM(OutlierMixin, KernelModel):
         # Samples on the edge belong to the region, whatever float32 makes of their f = 0.
         self.offset_ = solution.loss.target_scale * (1.0 - 1e-6)
         self.intercept_ = np.array([-self.offset_])
-        self._scale_of_f = abs(self.offset_)
+        self._scale_of_f = abs(self.offset_) or 1.0
         progress.end()
+        if solution.status is Status.OPTIMAL and not solution.w.any():
+            warn(
+                "No direction separates the samples from the origin: w = 0, rho = 0 is the optimum,"
+                " and every row scores 0. Use kernel='rbf', or do not centre X.",
+                UserWarning,
+            )
         self._warn_if_unproven(X)
         return self
 
@@ -418,4 +426,6 @@ class OneClassSVM(OutlierMixin, KernelModel):
 def _check_nu(nu: object) -> float:
     if isinstance(nu, bool) or not isinstance(nu, numbers.Real) or not 0.0 < float(nu) <= 1.0:
         raise ValueError(f"nu must be a number above 0 and at most 1, got {nu!r}.")
+    if float(nu) < _LEAST_NU:
+        raise ValueError(f"nu={nu!r} is too small for float64: give at least {_LEAST_NU:g}.")
     return float(nu)

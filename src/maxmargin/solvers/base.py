@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -238,6 +238,8 @@ class Monitor:
         if not objective.balanced(beta):  # steps that cancel leave their rounding errors behind
             beta, error = objective.feasible(beta), None
             z = objective.kernel_values(beta)
+        if objective.convex and objective.vanishes(beta, float(beta @ z)):
+            return self._zero_expansion(beta, z)
         b, number = objective.best_offsets(z)
         if objective.mass is not None:
             objective = objective.at(number)
@@ -245,6 +247,14 @@ class Monitor:
         self.doubt = objective.doubt(z + b, beta, error) if error else 0.0
         notes = {} if objective.mass is None else shares(objective.judge.fractions(z + b, beta))
         return _Expansion(certificate, beta, b, beta, objective.loss, notes)
+
+    def _zero_expansion(self, beta: Array, z: Array) -> _Expansion:
+        """Return w = 0, ρ = 0, where β shows it to be the optimum: what gap it has is rounding."""
+        objective, zero = self.objective.at(0.0), np.zeros_like(beta)
+        certificate = certify_expansion(objective, zero, 0.0, beta, Known(zero, z))
+        notes = shares(objective.judge.fractions(zero, beta))
+        certificate = replace(certificate, relative_gap=0.0)
+        return _Expansion(certificate, zero, 0.0, beta, objective.loss, notes)
 
     def _hard_expansion(self, beta: Array, z: Array, error: SumError | None) -> _Expansion:
         """Put f midway between the classes and give it a least margin of 1, if it has one."""
@@ -262,7 +272,8 @@ class Monitor:
     def _keep_expansion(self, point: _Expansion) -> None:
         """Remember the pair of the least gap."""
         self.latest = point.certificate
-        if self._best and point.certificate.gap > self._best.gap:
+        proven = point.certificate.relative_gap == 0.0
+        if self._best and point.certificate.gap > self._best.gap and not proven:
             return
         self._primal = (point.certificate.primal, point.w, point.b)
         self._dual = (point.certificate.dual, point.beta)

@@ -12,7 +12,7 @@ import maxmargin._core as _core
 from maxmargin.certificate import Status, summed_expansion
 from maxmargin.kernels import Precomputed
 from maxmargin.losses import HINGE
-from maxmargin.objective import NEGLIGIBLE, Frame, Intercept, Objective
+from maxmargin.objective import NEGLIGIBLE, Frame, Intercept, Objective, short
 from maxmargin.solution import Record, Solution
 from maxmargin.solvers.base import Monitor, shares
 from maxmargin.solvers.smo_whole import STEPS_PER_LOOK, refuse_improper
@@ -51,7 +51,8 @@ def solve_parts(
     begins = np.concatenate([[0], ends[:-1]])
     totals = np.add.reduceat(cost, begins)
     given = np.zeros(len(tasks)) if objective.mass is None else np.array(masses, dtype=np.float64)
-    negligible = _negligible(np.diagonal(K)[samples], cost, begins, totals, given)
+    diagonal = np.diagonal(K)[samples]
+    negligible = _negligible(diagonal, begins, totals, given)
 
     parts = _core.Parts(K, ends, samples, y, cost, given, free)
     beta, most = np.zeros(len(y)), monitor.iterations_left(0, STEPS_PER_LOOK)
@@ -67,7 +68,9 @@ def solve_parts(
         frame = Frame(loss, free, masses[task], float(negligible[task]), convex=True)
         squares = verdict.square, verdict.square, 0.0
         certificate = summed_expansion(frame, verdict.tally, b, squares, status=Status.OPTIMAL)
-        if not (outcome.satisfied and certificate.relative_gap <= monitor.tol):
+        proven = outcome.satisfied and certificate.relative_gap <= monitor.tol
+        own = diagonal[begins[task] : ends[task]]
+        if not proven or (objective.mass is not None and short(coef, own, verdict.square)):
             return coef
         record = Record(seconds, n_iter, certificate.primal, certificate.dual, certificate.gap)
         notes |= {"violation": outcome.violation, "steps": outcome.steps}
@@ -78,11 +81,11 @@ def solve_parts(
 
 
 def _negligible(
-    diagonal: Array, cost: Array, begins: NDArray[np.intp], totals: Array, masses: Array
+    diagonal: Array, begins: NDArray[np.intp], totals: Array, masses: Array
 ) -> Array:
     """Return `Objective.negligible` of each problem."""
     if masses.any():
-        return NEGLIGIBLE * 0.5 * masses * np.maximum.reduceat(cost * diagonal, begins)
+        return np.zeros_like(masses)
     longest = np.maximum.reduceat(diagonal, begins)
     needed = np.divide(0.5, longest, out=np.full_like(longest, np.inf), where=longest > 0.0)
     return NEGLIGIBLE * np.minimum(totals, needed)

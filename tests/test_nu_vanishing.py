@@ -1,0 +1,76 @@
+"""ν-problems whose optimum is w = 0, or nearly: the answer is the same for every tol."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from maxmargin import NuSVC, OneClassSVM
+from maxmargin.certificate import Status
+
+TOLS = [1e-2, 1e-3, 1e-6, 1e-9]
+
+
+def overlapping(seed=0):
+    r = np.random.default_rng(seed)
+    return r.normal(size=(200, 2)), r.integers(0, 2, 200)
+
+
+@pytest.mark.parametrize("tol", TOLS)
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_no_margin_at_any_tol(tol, scale):
+    X, y = overlapping()
+    with pytest.raises(ValueError, match="leaves no margin"):
+        NuSVC(nu=0.3, kernel="linear", tol=tol).fit(scale * X, y)
+
+
+def test_rows_with_both_labels_leave_no_margin():
+    X, _ = overlapping()
+    with pytest.raises(ValueError, match="leaves no margin"):
+        NuSVC(nu=0.5).fit(np.vstack([X, X]), np.repeat([0, 1], len(X)))
+
+
+def test_an_optimum_of_nearly_0_is_found_in_few_iterations():
+    X, y = make_blobs(300, centers=3, n_features=4, random_state=0, cluster_std=4.0)
+    X, y = X[y < 2, :2], y[y < 2]
+    with pytest.raises(ValueError, match="leaves no margin"):
+        NuSVC(nu=0.2).fit(X, y)
+    model = NuSVC(nu=0.3, tol=1e-6).fit(X, y)
+    assert model.certificate_.status is Status.OPTIMAL
+    assert model.n_iter_.max() < 1000
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
+@pytest.mark.parametrize("nu", [1e-100, 1e-12, 1e-6])
+def test_a_small_nu_tends_to_the_hard_margin(kernel, nu):
+    X, y = make_blobs(100, centers=[[0, 0], [9, 9]], random_state=0)
+    model, tiny = (NuSVC(nu=some, kernel=kernel, tol=1e-8).fit(X, y) for some in (1e-4, nu))
+    assert tiny.certificate_.status is Status.OPTIMAL
+    np.testing.assert_allclose(
+        tiny.decision_function(X), model.decision_function(X), rtol=1e-3, atol=1e-3
+    )
+
+
+def test_a_nu_whose_square_underflows_is_refused():
+    X, y = overlapping()
+    with pytest.raises(ValueError, match="too small for float64"):
+        NuSVC(nu=1e-300).fit(X, y)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_the_largest_nu_of_balanced_classes(kernel):
+    X, y = make_blobs(100, centers=[[0, 0], [9, 9]], random_state=0)
+    assert NuSVC(nu=1.0, kernel=kernel).fit(X, y).certificate_.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("tol", TOLS)
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_one_class_around_the_origin(tol, scale):
+    X, _ = overlapping()
+    X = scale * (X - X.mean(axis=0))
+    with pytest.warns(UserWarning, match="No direction separates"):
+        model = OneClassSVM(kernel="linear", tol=tol).fit(X)
+    assert not model.coef_.any()
+    assert model.offset_ == 0.0
+    assert model.certificate_.status is Status.OPTIMAL
+    assert not model.decision_function(X).any()
+    assert (model.predict(X) == 1).all()
