@@ -1,5 +1,7 @@
 """A warm start never changes which problem is solved: after any change it ends like a cold fit."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -22,6 +24,7 @@ from maxmargin import (
 )
 from maxmargin.losses import HINGE
 from maxmargin.solvers import SGD
+from maxmargin.solvers.sgd import RULES
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 4))
@@ -122,6 +125,49 @@ def test_certify_refuses_an_intercept_where_there_is_none():
     certify(objective, np.zeros(4), 0.0, np.zeros(len(X)))
     with pytest.raises(ValueError, match="b must be 0 where the objective has no intercept"):
         certify(objective, np.zeros(4), 20.0, np.zeros(len(X)))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
+@pytest.mark.parametrize("n_classes", [2, 10])
+@pytest.mark.parametrize(
+    "solver", ["pegasos", *(SGD(rule=rule) for rule in RULES)], ids=["pegasos", *RULES]
+)
+def test_five_short_warm_fits_come_near_one_long_fit(solver, n_classes, multi_class):
+    """They keep the step counter, the memory of the gradients, the average and the dual point."""
+    rows, y = load_digits(return_X_y=True)
+    rows, y = rows[:600] / 16.0, y[:600] % n_classes
+    settings = {"multi_class": multi_class, "solver": solver, "random_state": 0, "tol": 1e-4}
+    model = LinearSVC(max_iter=5, warm_start=True, **settings)
+    values = [model.fit(rows, y).certificate_.primal for _ in range(5)]
+    once = LinearSVC(max_iter=25, **settings).fit(rows, y).certificate_.primal
+    assert (np.diff(values) <= 1e-9 * values[0]).all()
+    assert values[-1] - once < 0.1 * (values[0] - once) + 0.02 * once
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "change",
+    [{"C": 0.1}, {"loss": "squared_hinge"}, {"class_weight": {1: 3.0}}, {"solver": SGD()},
+     {"fit_intercept": False}],
+    ids=lambda change: next(iter(change)),
+)  # fmt: skip
+def test_another_problem_starts_from_the_weights_alone(change):
+    model = LinearSVC(solver=SGD(rule="adam"), max_iter=4, warm_start=True, random_state=0)
+    assert model.fit(X, TWO).solution_.notes["epochs"] == 4
+    assert model.fit(X, TWO).solution_.notes["epochs"] == 8
+    adam = "solver" not in change
+    assert model.set_params(**change).fit(X, TWO).solution_.notes["epochs"] == (4 if adam else 12)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_warm_fit_goes_on_after_a_pickle_and_leaves_the_last_solution_as_it_was():
+    model = LinearSVC(solver=SGD(rule="adam"), max_iter=4, warm_start=True, random_state=0)
+    last = model.fit(X, TWO).solution_
+    again = pickle.loads(pickle.dumps(model)).fit(X, TWO)
+    before = last.state.method["memory"].copy()
+    np.testing.assert_array_equal(model.fit(X, TWO).coef_, again.coef_)
+    np.testing.assert_array_equal(last.state.method["memory"], before)
 
 
 @pytest.mark.parametrize("intercept", [{}, {"penalized_intercept": True}, {"fit_intercept": False}])

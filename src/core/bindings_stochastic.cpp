@@ -249,8 +249,8 @@ void bind_stochastic(nb::module_& m) {
           },
           "memory"_a.noconvert(), "problem"_a, "update"_a, "momentum"_a, "decay"_a,
           nb::keep_alive<1, 2>())
-      .def_ro("steps", &DenseSgd::done)
-      .def_ro("averaged", &DenseSgd::averaged)
+      .def_rw("steps", &DenseSgd::done)
+      .def_rw("averaged", &DenseSgd::averaged)
       .def_rw("problem", &DenseSgd::problem);
   bind_descend<Rows, DenseSgd>(m);
   bind_descend<BoundRivalRows, DenseSgd>(m);

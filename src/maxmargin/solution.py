@@ -29,7 +29,8 @@ class Solution:
     `beta` is the dual point that the certificate judged: w = Σ β_i x_i up to the gap, and in
     classification β_i = α_i y_i. `loss` is the objective's, with the margin ρ or the tube ε that
     was found where that was a variable. K classes in one problem have w of shape (K, d), with a
-    kernel (K, n), b of shape (K,) and β of shape (n, K).
+    kernel (K, n), b of shape (K,) and β of shape (n, K). `state` is what a stochastic solver
+    needs to go on from here with the same problem.
     """
 
     w: Array = field(repr=False)
@@ -42,6 +43,7 @@ class Solution:
     mean_cost: float
     history: list[Record] = field(repr=False)
     notes: dict[str, float] = field(default_factory=dict)
+    state: Any = field(default=None, repr=False)
 
     @property
     def status(self) -> Status:

@@ -236,7 +236,8 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
             w = solution.w if solution.w.shape[-1] == n_features else None
             past = int(solution.notes.get("epochs", 1)) if ratio == 1.0 else 1  # else all anew
             b = solution.b if getattr(self, "fit_intercept", True) else 0.0 * solution.b
-            starts.append(Start(seed, ratio * solution.beta, b, w, max(1, past)))
+            start = Start(seed, ratio * solution.beta, b, w, max(1, past), state=solution.state)
+            starts.append(start)
         return starts
 
     def _warn_if_unproven(self, X: Matrix) -> None:

@@ -65,7 +65,8 @@ class Start:
 
     `w` is the primal point beside it, `past` the epochs that a stochastic solver made to get there.
     `samples` are those of the problem with kernel rows that other problems share.
-    `begun` is for dual coordinate descent: epochs that were made already.
+    `begun` is for dual coordinate descent: epochs that were made already. `state` is that of the
+    last Solution.
     """
 
     seed: int = 0
@@ -75,6 +76,7 @@ class Start:
     past: int = 1
     samples: KernelSamples | None = None
     begun: Begun | None = None
+    state: Any = None
 
 
 class Point(NamedTuple):

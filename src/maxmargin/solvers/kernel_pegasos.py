@@ -20,7 +20,7 @@ from maxmargin.solvers.kernel_samples import KernelSamples, affords_float64
 from maxmargin.solvers.pegasos import Pegasos, PegasosStream
 from maxmargin.solvers.refusals import require_plain, require_regularized
 from maxmargin.solvers.smo import refuse_huge, refuse_negative, row_capacity
-from maxmargin.solvers.stochastic import Descent, Iterate
+from maxmargin.solvers.stochastic import Descent, Iterate, Method
 from maxmargin.validation import Array, Matrix, as_floats, check_count, check_positive, view_rows
 
 #: Rows computed together, at most and at least: a tile is 6 rows high.
@@ -92,6 +92,9 @@ class KernelDescent(Descent):
         self.kernel = objective.kernel
         self.dimension = 2 * objective.problem.n_samples
         self.rows = settings.view(self.kernel, objective.problem.X, self.dimension)
+
+    def state(self, settings: Any, method: Method, schedule: Any = None) -> None:
+        """Return none: the diagonal does not tell one kernel matrix from another."""
 
     def combine(self, beta: Array) -> Array:
         """(β, Kβ)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,11 @@ from maxmargin.solvers.stochastic import (
     REACH,
     Descent,
     Iterate,
+    batch_seed,
     bias_feature,
     curvature,
     diverged,
+    known_state,
     row_squares,
 )
 from maxmargin.solvers.stochastic_classes import Layout, descent_on
@@ -91,13 +93,14 @@ class Pegasos:
         iterate.set(*descent.start_point(start))
         iterate.core.steps = past = descent.resume(start)
         method = PegasosMethod(self, objective, iterate, descent.bias, offset)
-        status = descent.run(method, monitor, start)
+        status = descent.run(method, monitor, start, known_state(start, objective, self))
         steps, horizon = iterate.core.steps, descent.window.horizon
         forgotten = horizon // 2 if horizon > descent.sampler.n_batches else 0
         known = offset == 0.0 and past == 0
         bound = self.bound(objective, steps, forgotten) if known else math.inf
         epochs = steps // descent.sampler.n_batches
-        return monitor.finish(self.name, status, steps=steps, bound=bound, epochs=epochs)
+        solution = monitor.finish(self.name, status, steps=steps, bound=bound, epochs=epochs)
+        return replace(solution, state=descent.state(self, method))
 
     def radius(self, objective: Objective | JointObjective) -> float:
         """√P(0) ≥ ‖w*‖: at the optimum ‖w‖² + Σ C_i ℓ = Σ conjugate_i(β_i) ≤ P(0)."""
@@ -155,6 +158,20 @@ class PegasosMethod:
     def point(self) -> tuple[Array, float]:
         """Return the average that the settings ask for."""
         return self.iterate.average()
+
+    @property
+    def steps(self) -> int:
+        """Number of steps so far."""
+        return int(self.iterate.core.steps)
+
+    def state(self) -> dict[str, Any]:
+        """Return a copy of the iterate and of the anchor."""
+        return self.iterate.copied() | {"anchor": self.core.bias.anchor}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from such a copy."""
+        self.iterate.restore(state)
+        self.core.bias.anchor = state["anchor"]
 
     def follow(self, b: float) -> None:
         """Move the anchor of a free intercept to b."""
@@ -425,8 +442,3 @@ class ClassPegasosStream(PegasosStream):
         _, b = self.point()
         self.iterate.shift_biases((self.anchor - b) / self.feature)
         self.anchor = b
-
-
-def batch_seed(seed: int, batch: int) -> int:
-    """Derive a seed for each batch, so that a stream can be stored between two of them."""
-    return int(np.random.SeedSequence([seed, batch]).generate_state(1, np.uint64)[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from maxmargin.solvers.stochastic import (
     Iterate,
     curvature,
     diverged,
+    known_state,
     row_squares,
 )
 from maxmargin.solvers.stochastic_classes import descent_on
@@ -89,19 +91,21 @@ class SGD:
         self, objective: Objective | JointObjective, monitor: Monitor, start: Start
     ) -> Solution:
         """Choose the first step, if it was left open, and descend from the given start."""
-        schedule = self.steps(objective, monitor, start.seed)
+        state = known_state(start, objective, self)
+        schedule = state.schedule if state else self.steps(objective, monitor, start.seed)
         descent = self._descent(objective, start.seed)
         point = descent.start_point(start)
         method = self._method(descent, schedule)
         method.set(*point)
-        if isinstance(method, _Plain):  # others have a memory, which is gone
+        if isinstance(method, _Plain):  # others have a memory, which the start has not
             method.iterate.core.steps = descent.resume(start)
-        status = descent.run(method, monitor, start)
+        status = descent.run(method, monitor, start, state)
         epochs = method.steps // descent.sampler.n_batches
         notes = {"steps": method.steps, "epochs": epochs, "mistakes": descent.window.mistakes}
         if schedule.step0 is not None:
             notes["step0"] = schedule.step0
-        return monitor.finish(self.name, status, **notes)
+        solution = monitor.finish(self.name, status, **notes)
+        return replace(solution, state=descent.state(self, method, schedule))
 
     def steps(self, objective: Objective | JointObjective, monitor: Monitor, seed: int) -> Schedule:
         """Return the schedule without open ends; the first step is found by trial (Bottou, 2012).
@@ -232,6 +236,13 @@ class _Plain:
     def point(self) -> tuple[Array, float]:
         return self.iterate.average() if self.averaging else self.iterate.last()
 
+    def state(self) -> dict[str, Any]:
+        return self.iterate.copied() | {"anchor": self.core.problem.bias.anchor}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.iterate.restore(state)
+        self.core.problem.bias.anchor = state["anchor"]
+
     def follow(self, b: float) -> None:
         self.core.problem.bias.anchor = b
 
@@ -267,6 +278,14 @@ class _Dense:
     def point(self) -> tuple[Array, float]:
         w = self.memory[1 if self.averaging and self.core.averaged else 0]
         return w[:-1].copy(), float(self.bias.anchor + self.bias.feature * w[-1])
+
+    def state(self) -> dict[str, Any]:
+        numbers = {"steps": self.steps, "averaged": self.core.averaged}
+        return numbers | {"memory": self.memory.copy(), "anchor": self.bias.anchor}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.memory[:], self.bias.anchor = state["memory"], state["anchor"]
+        self.core.steps, self.core.averaged = state["steps"], state["averaged"]
 
     def follow(self, b: float) -> None:
         """Move the anchor, and the bias weights so that b itself stays."""

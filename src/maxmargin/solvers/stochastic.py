@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -32,6 +33,10 @@ class Method(Protocol):
 
     core: Any
 
+    @property
+    def steps(self) -> int:
+        """Number of steps so far."""
+
     def point(self) -> tuple[Array, float]:
         """(w, b) to be shown: an average, or the last one."""
 
@@ -40,6 +45,27 @@ class Method(Protocol):
 
     def shift_biases(self, amount: Array) -> None:
         """Add to the bias weights of K classes, at the present point and in the average."""
+
+    def state(self) -> dict[str, Any]:
+        """Return a copy of the point, its average, the memory of past steps and their number."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from such a copy."""
+
+
+class State(NamedTuple):
+    """A descent at the end of a fit: a warm start of the same problem goes on from it.
+
+    `key` says which problem, rows and settings it belongs to.
+    """
+
+    key: tuple[Any, ...]
+    schedule: Any
+    method: dict[str, Any]
+    anchor: Array
+    tally: Array
+    horizon: int
+    steps: int
 
 
 class Iterate:
@@ -60,6 +86,16 @@ class Iterate:
         self.v, self.u = np.array(state["v"]), np.array(state["u"])  # a memory map may be read-only
         self.n_biases = state["n_biases"]
         self.core = _core.Iterate(self.v, self.u, self.n_biases)
+        for name in _NUMBERS:
+            setattr(self.core, name, state[name])
+
+    def copied(self) -> dict[str, Any]:
+        """Return its state, to be changed by nobody."""
+        return self.__getstate__() | {"v": self.v.copy(), "u": self.u.copy()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over such a state; the core's iterate stays the same one."""
+        self.v[:], self.u[:] = state["v"], state["u"]
         for name in _NUMBERS:
             setattr(self.core, name, state[name])
 
@@ -118,7 +154,7 @@ class Descent:
         n = objective.problem.n_samples
         self.objective = objective
         self.rows, self.dimension = objective.problem.rows, objective.problem.n_features
-        self.n_biases = 0
+        self.n_biases, self.anchor = 0, np.zeros(0)
         self.random = _core.Random(seed)
         self.order = np.arange(n, dtype=np.int32)
         self.sampler = _core.Sampler(self.order, batch_size, uniform)
@@ -129,6 +165,21 @@ class Descent:
     def bias(self) -> _core.Bias:
         """The intercept as the method moves it."""
         return stochastic_bias(self.objective)
+
+    def state(self, settings: Any, method: Method, schedule: Any = None) -> State | None:
+        """Return where the descent is, unless it ran away."""
+        if diverged(*method.point()):
+            return None
+        kept, steps = method.state(), method.steps
+        horizon, key = int(self.window.horizon), problem_key(self.objective, settings)
+        return State(key, schedule, kept, self.anchor.copy(), self.tally.copy(), horizon, steps)
+
+    def restore(self, state: State, method: Method, seed: int) -> None:
+        """Go on from there, with rows in an order that was not used before."""
+        method.restore(state.method)
+        self.anchor[:], self.tally[:] = state.anchor, state.tally
+        self.window = _core.Window(self.tally, state.horizon)
+        self.random = _core.Random(batch_seed(seed, state.steps))
 
     def resume(self, start: Start) -> int:
         """Go on after the epochs before the start, if it is one; return the steps made in them.
@@ -168,13 +219,17 @@ class Descent:
                 break
         return status
 
-    def run(self, method: Method, monitor: Monitor, start: Start) -> Status:
-        """Descend until the monitor is content."""
+    def run(
+        self, method: Method, monitor: Monitor, start: Start, state: State | None = None
+    ) -> Status:
+        """Descend until the monitor is content, from the state if there is one."""
         objective, looks, status = self.objective, _looks(), Status.RUNNING
         if objective.loss.regularized:  # w = 0 costs a perceptron nothing, and is no answer
             w, b = self.start_point(start)
             beta = self.beta() if start.beta is None else start.beta
             status = self.judge(monitor, w, b, beta)
+        if state is not None:
+            self.restore(state, method, start.seed)
         before: tuple[Array, float] | None = None
         while status is Status.RUNNING:
             self.descend(method, monitor, next(looks))
@@ -227,6 +282,29 @@ class Descent:
     def combine(self, beta: Array) -> Array:
         """Return w = Σ β_i x_i."""
         return self.objective.problem.combine(beta)
+
+
+def problem_key(objective: Objective | JointObjective, settings: Any) -> tuple[Any, ...]:
+    """Tell one problem with its settings from another: rows by their lengths."""
+    problem, digest = objective.problem, hashlib.blake2b()
+    for values in (problem.y, problem.cost, objective.diagonal):
+        digest.update(np.asarray(values, dtype=np.float64).tobytes())
+    kind, shape = type(objective), (problem.n_samples, problem.n_features)
+    intercept = objective.intercept, objective.intercept_scaling
+    return (settings, kind, shape, objective.loss, *intercept, digest.digest())
+
+
+def known_state(start: Start, objective: Objective | JointObjective, settings: Any) -> State | None:
+    """Return the state of the start, if it belongs to this problem and these settings."""
+    state = start.state
+    if not isinstance(state, State) or start.beta is None:
+        return None
+    return state if state.key == problem_key(objective, settings) else None
+
+
+def batch_seed(seed: int, batch: int) -> int:
+    """Derive a seed for each part of a run, so that the run can be stored between two of them."""
+    return int(np.random.SeedSequence([seed, batch]).generate_state(1, np.uint64)[0])
 
 
 def _looks() -> Iterator[int]:
