@@ -11,6 +11,10 @@ from maxmargin.joint import JointObjective
 from maxmargin.objective import Intercept, Objective
 from maxmargin.validation import Array
 
+#: Length of the bias feature of coordinate descent, in typical row norms, and the rows from which
+#: it is told how much they have in common.
+_SHORT, _SAMPLE = 0.15, 512
+
 
 def bias_of(
     objective: Objective | JointObjective, reach: float, crossings: float | None = None
@@ -53,9 +57,41 @@ def short_bias_of(objective: Objective | JointObjective) -> _core.Bias:
 
     All rows have the bias in common: the larger its feature, the more of what a step does the next
     ones undo, and epochs are up to ten times as many. A smaller one takes more of them where b has
-    far to go.
+    far to go. Where rows keep their margin, it is no longer than what they have in common.
     """
-    return bias_of(objective, reach=0.15, crossings=1.0)
+    reach = _SHORT
+    if objective.intercept is Intercept.FREE and _keeps_margins(objective):
+        reach = min(reach, _in_common(objective))
+    return bias_of(objective, reach=reach, crossings=1.0)
+
+
+def _keeps_margins(objective: Objective | JointObjective) -> bool:
+    """Whether C_i is enough for a row alone to reach its margin, in the mean: C_i ‖x_i‖² > 1."""
+    cost = objective.problem.cost
+    if not cost.any():
+        return False
+    with np.errstate(over="ignore"):
+        return bool(np.average(cost * objective.diagonal, weights=cost / cost.max()) > 1.0)
+
+
+def _in_common(objective: Objective | JointObjective) -> float:
+    """Return the length of the mean row, in typical norms; at least 1/√min(n, d).
+
+    Where b moves by 1, Σ β_i of rows that keep their margin moves by 1'K⁻¹1 ≥ 1/‖mean row‖², and by
+    min(n, d)/‖x‖² if they are orthogonal. With a feature f much longer than the root of its inverse
+    the first few rows of an epoch balance Σ β_i, and b stays where it was. Some rows tell the mean.
+    """
+    problem = objective.problem
+    step = max(1, problem.n_samples // _SAMPLE)
+    X, cost, squares = problem.X[::step], problem.cost[::step], objective.diagonal[::step]
+    typical = typical_norm(squares, cost)
+    if not 0.0 < typical < math.inf:
+        return _SHORT
+    share = cost / cost.sum()
+    itself = float(share**2 @ (squares / typical**2))  # products of rows with themselves
+    mean = np.asarray(share @ X) / typical
+    common = float(mean @ mean) - itself
+    return math.sqrt(max(common, 1.0 / min(problem.n_samples, problem.n_features)))
 
 
 def typical_norm(squares: Array, cost: Array) -> float:
