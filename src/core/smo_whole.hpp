@@ -435,9 +435,9 @@ class WholeSmo {
     return change_[a] > 0.0 ? high(v) - beta[v] : beta[v] - low(v);
   }
 
-  // Newton steps until one is made in full, or the work is spent; whether any was made. Each that is
-  // not made in full puts a variable on its bound, and pairs would free it again: a walk that was
-  // cut short is given twice the work next time.
+  // Newton steps until one is made in full, or the work is spent; whether any was made. Each that
+  // is not made in full puts a variable on its bound, and pairs would free it again: a walk that
+  // was cut short is given twice the work next time.
   bool walk(double work) {
     bool moved = false, ended = false;
     for (double left = reach_ * work; !ended && (left -= newton_work()) >= 0.0;) {

@@ -25,9 +25,9 @@ VALUES_PER_BLOCK = 2**22
 #: Share of the objective of any fit worth having that counts as zero.
 NEGLIGIBLE = 1e-11
 
-#: Length of Σ β_i φ(x_i) beside Σ |β_i| ‖φ(x_i)‖ that counts as zero: kernel values rounded to 1e-16
-#: give half the digits of a length.
-_SHORT = 1e-6
+#: Length of Σ β_i φ(x_i) beside Σ |β_i| ‖φ(x_i)‖ that counts as zero: its square is rounded to some
+#: 1e-15 of theirs.
+_SHORT = 6e-8
 
 
 class Intercept(Enum):

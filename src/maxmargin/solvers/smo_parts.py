@@ -80,9 +80,7 @@ def solve_parts(
     return [solution(task) for task in range(len(tasks))]
 
 
-def _negligible(
-    diagonal: Array, begins: NDArray[np.intp], totals: Array, masses: Array
-) -> Array:
+def _negligible(diagonal: Array, begins: NDArray[np.intp], totals: Array, masses: Array) -> Array:
     """Return `Objective.negligible` of each problem."""
     if masses.any():
         return np.zeros_like(masses)
