@@ -173,9 +173,8 @@ def test_parts_have_the_classes_in_proportion():
 
 def test_a_kernel_matrix_is_refused_as_by_fit():
     X, y = overlapping(300)
-    for K, error in ((X, ValueError), (csr(rbf_kernel(X)), TypeError)):
-        with pytest.raises(error, match="kernel='precomputed' needs a"):
-            SVC(kernel="precomputed").estimate_cost(K, y)
+    with pytest.raises(ValueError, match="kernel='precomputed' needs a"):
+        SVC(kernel="precomputed").estimate_cost(X, y)
 
 
 @pytest.mark.parametrize("solver", ["qp", QP()], ids=["name", "object"])

@@ -189,3 +189,18 @@ def test_warm_fits_of_one_problem_never_get_worse(solver, intercept):
         values.append(model.certificate_.primal)
     assert (np.diff(values) <= 1e-9 * values[0]).all()
     assert values[-1] < values[0]
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("C", [0.1, 1.0])
+def test_a_warm_start_of_dual_cd_reaches_an_optimum_of_zero(C, intercept):
+    """Steps that cancel leave rounding in w, beside a dual value of exactly 0."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 4))
+    y = X[:, 0] + 0.1 * rng.normal(size=80)
+    model = LinearSVR(
+        C=C, solver="dual_cd", fit_intercept=intercept, warm_start=True, random_state=0
+    )
+    model.fit(X, y).set_params(epsilon=10.0).fit(X, y)
+    assert model.certificate_.status is Status.OPTIMAL
+    assert model.certificate_.primal <= 1e-20

@@ -24,8 +24,8 @@ import maxmargin._core as _core
 from maxmargin.losses import Loss
 from maxmargin.objective import Frame, Intercept, Objective, SumError, sums_to_zero
 from maxmargin.rounding import (
-    SMALL,
     UNIT,
+    counts,
     dual_error,
     exact_brackets,
     exact_residuals,
@@ -410,10 +410,10 @@ def _summed(
     lost = slip + error * (math.sqrt(2.0 * apart) + 0.5 * error)
     gap = part.brackets + apart + lost
     doubt = rounding_doubt(objective, part, math.sqrt(squares.own), b)
-    if doubt > SMALL * gap:
+    primal = objective.regularized(squares.own, b) + part.losses
+    if counts(doubt, gap, primal) or part.brackets + apart == 0.0:
         return _summed_exactly(objective, w, b, beta, dual_w, part)
     gap += doubt
-    primal = objective.regularized(squares.own, b) + part.losses
     dual = part.conjugates - objective.regularized(squares.dual, dual_b) - slip
     return tallied(part, (primal, dual, gap), squares.own, objective.negligible)
 

@@ -12,7 +12,7 @@ import maxmargin._core as _core
 from maxmargin.certificate import Certificate, refuse_intercept, tallied
 from maxmargin.joint import JointExpansion, JointObjective
 from maxmargin.objective import Intercept
-from maxmargin.rounding import SMALL, UNIT, added, exact_products, sum_error
+from maxmargin.rounding import UNIT, added, counts, exact_products, sum_error
 from maxmargin.validation import Array
 
 
@@ -36,7 +36,7 @@ def certify_joint(objective: JointObjective, W: Array, b: Array, beta: Array) ->
     doubt = _doubt(objective, part, math.sqrt(square), b)
     primal, gap = objective.regularizer(W, b) + losses, brackets + apart + lost + doubt
     dual = part.conjugates - objective.regularizer(dual_W, dual_b) - slip
-    if doubt > SMALL * (gap - doubt):
+    if counts(doubt, gap - doubt, primal):
         losses, brackets = _exact_brackets(objective, W, b, beta)
         primal = objective.regularizer(W, b) + losses
         gap = brackets + apart + (lost if lost > UNIT * primal else 0.0)

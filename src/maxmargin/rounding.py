@@ -20,8 +20,9 @@ from maxmargin.validation import Array
 #: Half of the distance from 1 to the next double.
 UNIT = 2.0**-53
 
-#: Share of a gap up to which rounding is allowed for by its bound.
-SMALL = 0.01
+#: Share of a gap up to which rounding is allowed for by its bound, and share of P: a pass to twice
+#: the digits is not worth while for less than any tol asks for.
+SMALL, LEAST = 0.01, 1e-12
 
 
 def sum_error(n_terms: int) -> float:
@@ -74,6 +75,11 @@ def exact_brackets(
     half = np.divide(size, 2.0 * cost, out=np.zeros_like(size), where=cost > 0.0)
     parts = np.where(miss > 0.0, cost * (miss - half) ** 2, cost * half**2 - size * miss)
     return cost * slack**2, np.maximum(parts, 0.0) + away
+
+
+def counts(doubt: float, gap: float, primal: float) -> bool:
+    """Whether rounding may add so much to the gap that f is to be computed to twice the digits."""
+    return doubt > max(SMALL * gap, LEAST * primal)
 
 
 def rounding_doubt(objective: Objective, part: _core.Tally, length: float, b: float) -> float:

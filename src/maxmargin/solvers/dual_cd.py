@@ -74,8 +74,8 @@ class DualCD:
             if status is Status.RUNNING and not promising and not monitor.due(sweep.epochs):
                 continue
             status = judge()
-            if status is Status.RUNNING and w.dtype == np.float32:
-                w = problem.combine(beta)
+            if status is Status.RUNNING:  # without what rounding left of steps that cancel
+                w, sweep.bias_weight = problem.combine(beta), bias.feature * float(beta.sum())
             if promising:
                 trust *= 0.5
             if promising or monitor.history[-1].gap > 4.0 * sweep.last_gap:
