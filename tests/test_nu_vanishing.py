@@ -39,6 +39,26 @@ def test_an_optimum_of_nearly_0_is_found_in_few_iterations():
     assert model.n_iter_.max() < 1000
 
 
+@pytest.mark.parametrize("gap", [1e-4, 1e-5, 1e-6])
+@pytest.mark.parametrize("seed", range(4))
+def test_classes_that_nearly_coincide_are_told_apart_in_few_iterations(gap, seed):
+    s = np.random.default_rng(seed).normal(size=10)
+    X, y = np.c_[np.repeat([-gap / 2, gap / 2], 10), np.tile(s, 2)], np.repeat([0, 1], 10)
+    model = NuSVC(nu=0.5, max_iter=10_000).fit(X, y)
+    assert model.certificate_.status is Status.OPTIMAL
+    assert model.n_iter_.max() < 100
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("tol", [1e-6, 1e-12])
+def test_a_dual_value_that_only_rounding_moves_is_a_stall(tol):
+    s = np.random.default_rng(0).normal(size=30)
+    X, y = np.c_[np.repeat([-5e-7, 5e-7], 30), np.tile(s, 2)], np.repeat([0, 1], 30)
+    model = NuSVC(nu=0.5, tol=tol, max_iter=100_000).fit(X, y)
+    assert model.certificate_.status is Status.STALLED
+    assert model.n_iter_.max() < 2000
+
+
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
 @pytest.mark.parametrize("nu", [1e-100, 1e-12, 1e-6])
 def test_a_small_nu_tends_to_the_hard_margin(kernel, nu):

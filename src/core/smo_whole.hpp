@@ -84,7 +84,8 @@ class WholeSmo {
   }
 
   // Outer steps until the gap looks like tol times the dual value, or either is `negligible`; then
-  // a last one in all free variables. False if max_outer came first.
+  // a last one in all free variables. True also if the dual value has stalled: it has not risen by
+  // more than its rounding in kPatience of them. False if max_outer came first.
   bool run(double tol, double negligible, Size max_outer, Poll& poll) {
     constexpr int kPatience = 10;
     double best = dual();
@@ -92,17 +93,19 @@ class WholeSmo {
       poll();
       ++outer_steps;
       if (!made_steps()) return true;
+      if (steps - fresh_ > kStepsPerRefresh * problem_.n) refresh();
       if (small(tol, negligible)) {
         polish();
         return true;
       }
-      if (kPairsFirst * newton_work() <= spent_ && walk(spent_)) {
+      if (kPairsFirst * newton_work() <= spent_ && walk(spent_, poll)) {
         refresh();
         if (small(tol, negligible)) return true;
       }
       const double now = dual();
-      idle = now > best + 1e-15 * std::fabs(best) ? 0 : idle + 1;
-      best = std::max(best, now);
+      const bool risen = now > best + std::max(1e-15 * std::fabs(best), rounding());
+      idle = risen ? 0 : idle + 1;
+      best = risen ? now : best;
       if (idle == kPatience) return true;
     }
     return false;
@@ -122,6 +125,7 @@ class WholeSmo {
   static constexpr double kLeastDiagonal = 1e-12;
   static constexpr double kPerSample = 8;   // work of a pair, in multiplications of a factorisation
   static constexpr double kPairsFirst = 4;  // times the work of a Newton step
+  static constexpr Size kStepsPerRefresh = 10;  // times n: each leaves its rounding in residual
 
   const double* row(Size k) const { return problem_.kernel + k * problem_.n; }
 
@@ -134,6 +138,7 @@ class WholeSmo {
   void refresh() {
     const std::vector<double> sums = values();
     for (Size k = 0; k < problem_.n; ++k) residual[k] = problem_.target[k] - sums[k];
+    fresh_ = steps;
   }
 
   // What a variable gains by rising is residual + rise, by falling fall - residual.
@@ -331,6 +336,14 @@ class WholeSmo {
     return total;
   }
 
+  // What errors of K beta, each about one rounding of its terms, make of the dual value.
+  double rounding() const {
+    double total = 0.0;
+    for (std::size_t v = 0; v < beta.size(); ++v)
+      total += beta[v] * beta[v] * diagonal_[v % problem_.n];
+    return std::numeric_limits<double>::epsilon() * total;
+  }
+
   bool small(double tol, double negligible) {
     const double value = std::fabs(dual());
     return gap() <= std::max(tol * value, negligible) || value <= negligible;
@@ -408,23 +421,33 @@ class WholeSmo {
 
     double share = 1.0;
     for (Size a = 0; a < m; ++a) share = std::min(share, room(a) / std::fabs(change_[a]));
-    if (!(share > 0.0)) return 0.0;
-    const double before = dual();
-    const std::vector<double> old_beta = beta, old_residual = residual;
+    if (!(share > 0.0 && gain(share) > 0.0)) return 0.0;
     for (Size a = 0; a < m; ++a) {
       const auto [v, k] = free_[a];
       const double end = change_[a] > 0.0 ? high(v) : low(v);
       const bool reached = share * std::fabs(change_[a]) >= room(a);
-      beta[v] = reached ? end : beta[v] + share * change_[a];
-      MAXMARGIN_CLONED(add_row(old_beta[v] - beta[v], k, residual.data()));
+      const double before = beta[v];
+      beta[v] = reached ? end : before + share * change_[a];
+      MAXMARGIN_CLONED(add_row(before - beta[v], k, residual.data()));
     }
-    if (dual() > before) {
-      open_all();
-      return share;
+    open_all();
+    return share;
+  }
+
+  // What a share of the change adds to the dual value. The difference of two values would be
+  // rounding where a bound is near: the step to it is needed all the same.
+  double gain(double share) const {
+    const Size m = static_cast<Size>(free_.size());
+    double slope = 0.0, curvature = 0.0;
+    for (Size a = 0; a < m; ++a) {
+      const double* values = system_.data() + a * m;
+      double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+      for (Size b = 0; b < m; ++b) sum += values[b] * change_[b];
+      slope += right_[a] * change_[a];
+      curvature += sum * change_[a];
     }
-    beta = old_beta;
-    residual = old_residual;
-    return 0.0;
+    return share * (slope - 0.5 * share * curvature);
   }
 
   // The piece of the loss that a free variable is on ends at 0 and at a bound.
@@ -438,9 +461,10 @@ class WholeSmo {
   // Newton steps until one is made in full, or the work is spent; whether any was made. Each that
   // is not made in full puts a variable on its bound, and pairs would free it again: a walk that
   // was cut short is given twice the work next time.
-  bool walk(double work) {
+  bool walk(double work, Poll& poll) {
     bool moved = false, ended = false;
     for (double left = reach_ * work; !ended && (left -= newton_work()) >= 0.0;) {
+      poll();
       const double share = newton();
       moved |= share > 0.0;
       ended = share == 1.0 || share == 0.0;
@@ -476,6 +500,7 @@ class WholeSmo {
   double violation_ = 0.0;
   std::vector<double> rise_, fall_, diagonal_;
   std::vector<Side> sides_;
+  Size fresh_ = 0;            // steps when the residuals were made anew
   double spent_ = 0.0;        // work on pairs since the last Newton step
   double reach_ = 1.0;        // times that work may be spent on a walk
   std::vector<Free> free_;    // group after group
