@@ -6,6 +6,11 @@ from sklearn.datasets import make_blobs
 
 from maxmargin import NuSVC, OneClassSVM
 from maxmargin.certificate import Status
+from maxmargin.kernels import Gaussian
+from maxmargin.losses import HINGE
+from maxmargin.objective import Intercept, Objective, SumError
+from maxmargin.problem import Problem
+from maxmargin.solvers.base import Monitor, Stopping
 
 TOLS = [1e-2, 1e-3, 1e-6, 1e-9]
 
@@ -25,7 +30,7 @@ def test_no_margin_at_any_tol(tol, scale):
 
 def test_rows_with_both_labels_leave_no_margin():
     X, _ = overlapping()
-    with pytest.raises(ValueError, match="leaves no margin"):
+    with pytest.raises(ValueError, match="leaves no margin.* coincide, to 6e-08 of the size"):
         NuSVC(nu=0.5).fit(np.vstack([X, X]), np.repeat([0, 1], len(X)))
 
 
@@ -94,3 +99,15 @@ def test_one_class_around_the_origin(tol, scale):
     assert model.certificate_.status is Status.OPTIMAL
     assert not model.decision_function(X).any()
     assert (model.predict(X) == 1).all()
+
+
+def test_sums_with_errors_do_not_make_w_vanish():
+    X = np.array([[0.0, 1.0], [0.0, -1.0], [1e-9, 1.0], [1e-9, -1.0]])
+    problem = Problem(X, np.array([1.0, 1.0, -1.0, -1.0]), np.ones(4))
+    objective = Objective(problem, HINGE, Intercept.FREE, kernel=Gaussian(1.0), mass=2.0)
+    beta = 0.5 * problem.y
+    z = objective.kernel_values(beta)
+    for error, vanishes in ((SumError(0.0, 1e-7), False), (None, True)):
+        monitor = Monitor(objective, Stopping(tol=1e-3))
+        monitor.judge_expansion(beta, z, 1, error)
+        assert (monitor.latest.relative_gap == 0.0) is vanishes

@@ -27,7 +27,7 @@ NEGLIGIBLE = 1e-11
 
 #: Length of Σ β_i φ(x_i) beside Σ |β_i| ‖φ(x_i)‖ that counts as zero: its square is rounded to some
 #: 1e-15 of theirs.
-_SHORT = 6e-8
+SHORT = 6e-8
 
 
 class Intercept(Enum):
@@ -289,7 +289,8 @@ class Objective:
     def vanishes(self, beta: Array, square: float) -> bool:
         """Whether ‖w_β‖² is rounding, and the margin a variable: then w = 0, ρ = 0 is the optimum.
 
-        P is at most 0 there, and at least −½‖w_β‖² for any feasible β. No tolerance enters.
+        P is at most 0 there, and at least −½‖w_β‖² for any feasible β. No tolerance enters, but
+        the square must be a sum in float64.
         """
         if self.mass is None or not self.loss.one_sided:
             return False
@@ -338,7 +339,7 @@ def sums_to_zero(left: float, size: float) -> bool:
 
 def short(beta: Array, diagonal: Array, square: float) -> bool:
     """Whether ‖Σ β_i φ(x_i)‖² is no more than rounding leaves of 0, beside its terms."""
-    return square <= (_SHORT * float(np.abs(beta) @ np.sqrt(np.maximum(diagonal, 0.0)))) ** 2
+    return square <= (SHORT * float(np.abs(beta) @ np.sqrt(np.maximum(diagonal, 0.0)))) ** 2
 
 
 def spread(y: Array, cost: Array) -> float:

@@ -23,7 +23,7 @@ from maxmargin.estimators.kernel_regression import SVR
 from maxmargin.kernels import Kernel
 from maxmargin.losses import EPSILON_INSENSITIVE, HINGE
 from maxmargin.multiclass import side_costs
-from maxmargin.objective import Intercept, Objective
+from maxmargin.objective import SHORT, Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
 from maxmargin.solvers.smo_parts import Task
@@ -183,7 +183,7 @@ class NuSVC(SVC):
         if solution.status is Status.OPTIMAL and not solution.w.any():
             raise ValueError(
                 f"nu={self.nu:g} leaves no margin: w = 0 is the optimum, because means of the two"
-                " classes with the weights that it allows coincide, to a millionth of the size of"
+                f" classes with the weights that it allows coincide, to {SHORT:g} of the size of"
                 " their terms in the kernel's space. Raise nu, or choose another kernel or gamma."
             )
         if solution.certificate.primal < 0.0 < rho:  # −½‖w‖² at the optimum, so that ρ > 0
