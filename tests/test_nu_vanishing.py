@@ -30,7 +30,7 @@ def test_no_margin_at_any_tol(tol, scale):
 
 def test_rows_with_both_labels_leave_no_margin():
     X, _ = overlapping()
-    with pytest.raises(ValueError, match="leaves no margin.* coincide, to 6e-08 of the size"):
+    with pytest.raises(ValueError, match=r"leaves no margin.* coincide, to 6e-08 of the size"):
         NuSVC(nu=0.5).fit(np.vstack([X, X]), np.repeat([0, 1], len(X)))
 
 

@@ -143,10 +143,12 @@ class KernelBase(CertifiedModel):
         kernel: Kernel,
         tasks: list[Task],
         members: list[NDArray[np.intp]] | None = None,
+        level: float = 0.0,
     ) -> Progress:
         """Solve a problem for each (rows, targets, costs), in threads.
 
-        If the tasks are pairs of classes, `members` are the rows of each class.
+        If the tasks are pairs of classes, `members` are the rows of each class. `level` was
+        subtracted from the targets.
         """
         begin, stopping = time.perf_counter(), self._stopping()
         jobs = n_threads(self.n_jobs)
@@ -165,7 +167,8 @@ class KernelBase(CertifiedModel):
 
             def pose(task: int) -> Objective:
                 rows, target, cost = tasks[task]
-                objective = self._objective(Problem(_rows_of(X, rows), target, cost), kernel)
+                problem = Problem(_rows_of(X, rows), target, cost, level=level)
+                objective = self._objective(problem, kernel)
                 _ = objective.convex  # a function that is no kernel is refused before it is solved
                 return objective
 

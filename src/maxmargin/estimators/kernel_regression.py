@@ -12,7 +12,7 @@ from maxmargin.estimators._base import fitting
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.kernels import Kernel
 from maxmargin.losses import regression_loss
-from maxmargin.objective import Objective, spread
+from maxmargin.objective import Intercept, Objective, far_level, spread
 from maxmargin.problem import Problem
 from maxmargin.validation import Array, check_tube, real_targets, sample_costs
 
@@ -84,9 +84,11 @@ class SVR(RegressorMixin, KernelModel):
         check_tube(self.epsilon)
         cost = sample_costs(X, self.C, None, sample_weight)
         X, kernel = self._posed(X, cost)
-        target = real_targets(y)
+        target, level = real_targets(y), 0.0
+        if self._intercept() is Intercept.FREE and (level := far_level(target)):
+            target = target - level
         rows = np.arange(X.shape[0])
-        progress = self._solve(X, kernel, [(rows, target, cost)])
+        progress = self._solve(X, kernel, [(rows, target, cost)], level=level)
         solution = self.solution_
         support = np.flatnonzero(solution.w).astype(np.int32)
         self.n_support_ = np.array([len(support)], dtype=np.int32)

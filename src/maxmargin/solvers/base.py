@@ -244,6 +244,7 @@ class Monitor:
         if exact and objective.convex and objective.vanishes(beta, float(beta @ z)):
             return self._zero_expansion(beta, z)
         b, number = objective.best_offsets(z)
+        b = self._representable(b)
         if objective.mass is not None:
             objective = objective.at(number)
         certificate = certify_expansion(objective, beta, b, beta, Known(z, z, error))
@@ -289,7 +290,7 @@ class Monitor:
         """
         objective = self.objective
         if objective.intercept is Intercept.FREE:
-            b = objective.best_intercept(w.values, b)
+            b = self._representable(objective.best_intercept(w.values, b))
         certificate = certify_expansion(
             objective, w.coef, b, beta.coef, Known(w.values, beta.values)
         )
@@ -315,7 +316,7 @@ class Monitor:
     def _representable(self, b: float) -> float:
         """Return b so that b + level is a double: the intercept that the model will have."""
         level = self.objective.problem.level
-        return (b + level) - level
+        return (b + level) - level if level else b
 
     def judge(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:
         """Certify the point, remember what is best of it, and decide. w must not change later."""

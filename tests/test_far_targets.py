@@ -1,0 +1,69 @@
+"""Kernel regression on targets far from 0 beside their spread: the free intercept takes that up."""
+
+import numpy as np
+import pytest
+
+from maxmargin import SVR, NuSVR
+from maxmargin.certificate import Status
+
+
+def waves(level, spread, n=80):
+    r = np.random.default_rng(0)
+    X = r.normal(size=(n, 3))
+    return X, level + spread * (np.sin(X[:, 0]) + 0.1 * r.normal(size=n))
+
+
+def machine(kind, kernel, spread, **others):
+    if kind is SVR:
+        others["epsilon"] = 0.1 * spread
+    return kind(kernel=kernel, C=spread, tol=1e-6, **others)
+
+
+@pytest.mark.parametrize("kind", [SVR, NuSVR])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "laplacian"])
+@pytest.mark.parametrize(("level", "spread"), [(1e6, 1.0), (-1e9, 1.0), (5.0, 1e-6)])
+def test_the_level_changes_the_intercept_only(kind, kernel, level, spread):
+    X, y = waves(level, spread)
+    far = machine(kind, kernel, spread).fit(X, y)
+    near = machine(kind, kernel, spread).fit(X, y - level)
+    assert far.certificate_.status is Status.OPTIMAL
+    assert far.certificate_.primal == pytest.approx(near.certificate_.primal, rel=1e-5)
+    assert far.n_iter_ <= 2 * near.n_iter_ + 10
+    assert far.predict(X) - level == pytest.approx(near.predict(X), abs=1e-2 * spread)
+
+
+@pytest.mark.parametrize("kind", [SVR, NuSVR])
+def test_the_primal_value_is_that_of_the_intercept_given_back(kind):
+    X, y = waves(5.0, 1e-9)
+    model = machine(kind, "rbf", 1e-9).set_params(tol=1e-3).fit(X, y)
+    K = np.exp(-model._fitted_kernel.gamma * ((X[:, None] - X) ** 2).sum(-1))
+    w, tube = model.solution_.w, model.solution_.loss.epsilon
+    residual = np.abs((y - model.intercept_[0]) - K @ w)
+    primal = 0.5 * w @ K @ w + 1e-9 * np.maximum(0.0, residual - tube).sum()
+    if kind is NuSVR:
+        primal += 1e-9 * 0.5 * len(y) * tube
+    assert model.certificate_.primal == pytest.approx(primal, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_an_intercept_that_float64_does_not_have_is_a_stall():
+    X, y = waves(1e6, 1e-9)  # the targets themselves are some ten numbers
+    model = SVR(C=1.0, epsilon=1e-11, max_iter=100_000).fit(X, y)
+    assert model.certificate_.status is Status.STALLED
+    assert model.n_iter_ < 2000
+
+
+def test_targets_are_measured_from_0_without_an_intercept():
+    X, y = waves(1e6, 1.0)
+    model = SVR(fit_intercept=False, C=1e-3).fit(X, y)
+    assert model.solution_.b == 0.0
+
+
+@pytest.mark.parametrize("kind", [SVR, NuSVR])
+def test_a_warm_start_goes_on_at_the_level(kind):
+    X, y = waves(1e6, 1.0)
+    model = machine(kind, "rbf", 1.0, warm_start=True).fit(X, y)
+    primal = model.certificate_.primal
+    model.fit(X, y)
+    assert model.n_iter_ <= 2
+    assert model.certificate_.primal == pytest.approx(primal, rel=1e-5)
