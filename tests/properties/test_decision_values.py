@@ -4,12 +4,22 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from extended import EXTENDED, kernel_values
 from scipy import sparse
 
 from maxmargin import SVC, SVR, NuSVC, OneClassSVM
+from maxmargin.kernels import (
+    ChiSquared,
+    Cosine,
+    Gaussian,
+    HistogramIntersection,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Sigmoid,
+)
 from maxmargin.solvers.kernel_samples import RESOLUTION
 
-EXTENDED = np.longdouble
 N_TRAIN, N_TEST = 500, 3000  # enough for float32 tiles: far more than 2²⁰ kernel values
 
 
@@ -129,3 +139,40 @@ def test_weights_of_a_linear_kernel_predict_the_same_far_from_the_samples(kind, 
     expected = X @ model.coef_[0] + model.intercept_[0]
     size = np.abs(X @ model.coef_[0]).max() + abs(model.intercept_[0])
     np.testing.assert_allclose(values(storage(X)), expected, rtol=0, atol=1e-4 + 1e-12 * size)
+
+
+KERNELS = [
+    "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "chi2", "histogram_intersection",
+    Linear(), Polynomial(0.5, 2, 1.0), Gaussian("median"), Laplacian(0.3), Sigmoid(0.05, -1.0),
+    Cosine(), ChiSquared(0.5), HistogramIntersection(), Gaussian(0.5) + Linear(),
+    Gaussian(0.5) * Polynomial(0.1, 2, 1.0), 3.0 * Laplacian(0.3),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@pytest.mark.parametrize(
+    ("kind", "C", "offset"), [(SVC, 1.0, 0.0), (SVC, 1e5, 100.0), (SVR, 1e5, 0.0), (SVR, 1, 100.0)]
+)
+def test_values_of_every_kernel_are_the_plain_sums(kernel, kind, C, offset, storage):
+    X = np.random.default_rng(0).normal(size=(400 + N_TEST, 3))
+    signal = X[:, 0] * X[:, 1]
+    if kernel in ("chi2", "histogram_intersection", ChiSquared(0.5), HistogramIntersection()):
+        X = np.abs(X)
+    X[:, 2] += offset
+    y = signal if kind is SVR else (signal > 0.0).astype(int)
+    model = kind(kernel=kernel, C=C, max_iter=50).fit(storage(X[:400]), y[:400])
+    values = model.predict if kind is SVR else model.decision_function
+    test, some = X[400:], np.r_[0:50, N_TEST - 20 : N_TEST]
+    K = kernel_values(model._fitted_kernel, test[some], model.support_vectors_)
+    coef = model.dual_coef_[0].astype(EXTENDED)
+    expected = (K @ coef + EXTENDED(model._offsets[0])).astype(np.float64)
+    lost = 2.0**-51 * float((np.abs(K) @ np.abs(coef)).max())  # in a sum in float64
+    margin = np.abs(y[:400] - y[:400].mean()).mean() if kind is SVR else 1.0
+    off = RESOLUTION * margin + lost
+    np.testing.assert_allclose(values(storage(test))[some], expected, rtol=0, atol=off)
+    for size in (1, 7, 50):
+        np.testing.assert_allclose(
+            values(storage(test[:size])), expected[:size], rtol=0, atol=1e-3 * off + lost
+        )
