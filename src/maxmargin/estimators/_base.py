@@ -386,8 +386,8 @@ class LinearModel(CertifiedModel):
             progress.begin()
             with progress.reporting(0) as report:
 
-                def tell(record: Record, w: Array, b: Array) -> bool:
-                    return report is not None and report(record, *collapsed(w, b))
+                def tell(record: Record, w: Array, b: Array, loss: Loss) -> bool:
+                    return report is not None and report(record, *collapsed(w, b), loss)
 
                 monitor = JointMonitor(objective, stopping, interrupt, tell, begin)
                 solution = solver.solve(objective, monitor, start)

@@ -21,6 +21,7 @@ from maxmargin.estimators._base import (
     unchanged_on_failure,
 )
 from maxmargin.estimators._kernel import KernelBase
+from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.estimators.linear import LinearClassifier
 from maxmargin.kernels import Kernel
 from maxmargin.losses import CLASSIFICATION
@@ -199,7 +200,7 @@ random_state, verbose
             if self._linear:
                 self._fit_targets(X, y, targets, [cost] * len(targets), self._loss())
             else:
-                self._fit_expansions(X, targets, cost)
+                self._fit_expansions(X, y, targets, cost)
         self.t_ = max(int(solution.notes["steps"]) for solution in self.solutions_)
         self.bound_ = sum(solution.notes["bound"] for solution in self.solutions_)
         return self
@@ -219,19 +220,24 @@ random_state, verbose
             )
         return kind == "crammer_singer"
 
-    def _fit_expansions(self, X: Matrix, targets: list[Array], cost: Array) -> None:
+    def _fit_expansions(
+        self, X: Matrix, y: NDArray[Any], targets: list[Array], cost: Array
+    ) -> None:
         """Solve one problem for each column of targets in the feature space of the kernel."""
         self._check_kernel()
-        X, kernel = self._posed(X, cost)
-        rows = np.arange(X.shape[0])
-        progress = self._solve(X, kernel, [(rows, y, cost) for y in targets])
-        coef = np.stack([solution.w for solution in self.solutions_])
-        self._fitted_kernel: Kernel | None = kernel
-        self.support_vectors_, self.dual_coef_ = X[self.support_], coef[:, self.support_]
-        self.intercept_ = np.array([solution.b for solution in self.solutions_])
-        self.n_iter_ = max(solution.n_iter for solution in self.solutions_)
+        posed, rows = self._posed(X, y, cost), np.arange(X.shape[0])
+        progress = self._solve(posed, [(rows, target, cost) for target in targets])
+        self._keep_solutions(posed)
         progress.end()
         self._warn_if_unproven(X)
+
+    def _keep_solutions(self, posed: Posed) -> None:
+        coef = np.stack([solution.w for solution in self.solutions_])
+        self._fitted_kernel: Kernel | None = posed.kernel
+        self.support_vectors_ = posed.samples[self.support_]
+        self.dual_coef_ = coef[:, self.support_]
+        self.intercept_ = np.array([solution.b for solution in self.solutions_])
+        self.n_iter_ = max(solution.n_iter for solution in self.solutions_)
 
     def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
         return Objective(problem, self._loss(), self._intercept(), kernel=kernel)
