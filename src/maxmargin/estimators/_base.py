@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 import maxmargin._core as _core
 from maxmargin.certificate import Certificate, Status, total
+from maxmargin.estimators._checks import flat_targets, named_alike
 from maxmargin.estimators._progress import Progress
 from maxmargin.estimators._tasks import Fit, Tasks
 from maxmargin.estimators._warn import warn
@@ -140,9 +141,9 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
             return X if alone else (X, y)
         with explaining(X, None if alone else y):
             checked = validate_data(
-                self,
+                self if reset else named_alike(self, X),
                 X,
-                y,
+                y if alone else flat_targets(y),
                 reset=reset,
                 accept_sparse="csr",
                 accept_large_sparse=True,

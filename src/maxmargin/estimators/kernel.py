@@ -14,6 +14,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
+from maxmargin.estimators._checks import labels_of
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._kernel_tasks import Posed
@@ -22,7 +23,6 @@ from maxmargin.losses import HINGE
 from maxmargin.multiclass import (
     binary_targets,
     check_several_classes,
-    class_labels,
     class_members,
     class_pairs,
     collapsed,
@@ -183,7 +183,7 @@ class SVC(ClassifierMixin, KernelModel):
         """Fit to the rows of X with labels y; `sample_weight` multiplies C."""
         check_one_label(self, y)
         X, y = self._check_rows(X, y)
-        classes = class_labels(y)
+        classes = labels_of(y)
         kind = self._check_kind()
         if self.probability:
             raise ValueError(

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.estimators._checks import labels_of
 from maxmargin.estimators._base import (
     LinearModel,
     check_joint_loss,
@@ -185,7 +185,7 @@ random_state, verbose
         """Fit to the rows of X with labels y; `sample_weight` multiplies C = 1/(n lam)."""
         check_one_label(self, y)
         X, y = (self._check_training if self._linear else self._check_rows)(X, y)
-        classes = class_labels(y)
+        classes = labels_of(y)
         check_positive("lam", self.lam, advice="It is 1/(n_samples * C).")
         cost = sample_costs(X, None, self.lam, sample_weight)
         cost = class_costs(cost, self.class_weight, classes, y)
@@ -307,7 +307,7 @@ random_state, verbose
         if not first:
             self._refuse_changes()
         X, y = self._check_rows(X, y, reset=first and not hasattr(self, "solutions_"))
-        check_classification_targets(y)
+        class_labels(y)  # refuses what is none
         weight = sample_costs(X, 1.0, None, sample_weight)
         fitted = getattr(self, "solutions_", ())
         if first:
