@@ -27,7 +27,8 @@ from maxmargin.estimators._kernel_tasks import (
     shared_samples,
     tabulated,
     unbegun,
-    unreached_like,
+    has_constant_answer,
+    reached_or_not,
 )
 from maxmargin.estimators._progress import Progress
 from maxmargin.joint import JointExpansion
@@ -199,14 +200,13 @@ class KernelBase(CertifiedModel):
                         elif monitor.stopped() and one.any():  # the one under way
                             starts[task] = replace(starts[task], beta=one)
 
-            def solve(task: int) -> Solution:
+            def solve(task: int) -> Solution | None:
                 if task in solved:
                     return solved[task]
                 start = starts[task]
-                idle = task > 0 and start.beta is None and not progress.heard
-                if idle and first.stopped() and (unreached := unreached_like(first, solver.name)):
-                    rows, target, cost = tasks[task]
-                    return unreached.solution(target, cost, len(rows), first.seconds)
+                idle = task > 0 and start.beta is None and may_be_unreached
+                if idle and first.stopped():
+                    return None
                 objective = pose(task)
                 if shared is not None:
                     start = replace(start, samples=shared.pair(task, objective.problem.X))
@@ -218,8 +218,10 @@ class KernelBase(CertifiedModel):
                 groups = [range(first, len(tasks), jobs) for first in range(min(jobs, len(tasks)))]
                 in_threads(solve_group, groups, jobs)
             first = Monitor(pose(0), stopping, interrupt, None, begin)
+            may_be_unreached = not progress.heard and has_constant_answer(first.objective)
             with nullcontext() if whole else one_blas_thread():
-                solutions = in_threads(solve, range(len(tasks)), jobs)
+                found = in_threads(solve, range(len(tasks)), jobs)
+            solutions = reached_or_not(found, tasks, first, solver.name)
         self.solutions_ = tuple(
             replace(solution, notes=solution.notes | more) if more else solution
             for solution, more in zip(solutions, notes, strict=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from maxmargin.estimators._progress import under_way
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.losses import HINGE
+from maxmargin.objective import Objective
 from maxmargin.solution import Record, Solution
 from maxmargin.solvers import Monitor, Solver
 from maxmargin.solvers.kernel_samples import KernelSamples, SharedSamples
@@ -42,12 +43,23 @@ def unbegun(n_samples: int) -> Solution:
     return under_way(Record(0.0, 0, math.inf, 0.0, math.inf), np.zeros(n_samples), 0.0, HINGE)
 
 
-def unreached_like(monitor: Monitor, solver: str) -> Unreached | None:
-    """Return what makes solutions of problems like this one that were not begun, if they may be."""
-    objective = monitor.objective
-    if objective.loss is not HINGE or objective.hard or objective.mass is not None:
-        return None
-    return Unreached(objective.loss, objective.intercept, monitor.halted(0), solver)
+def has_constant_answer(objective: Objective) -> bool:
+    """Whether the answer to problems like this one that were not begun is known."""
+    return objective.loss is HINGE and not objective.hard and objective.mass is None
+
+
+def reached_or_not(
+    found: list[Solution | None], tasks: list[Task], first: Monitor, solver: str
+) -> list[Solution]:
+    """Return the solutions, with the best constants where there is none."""
+    left = [task for task, solution in zip(tasks, found, strict=True) if solution is None]
+    if not left:
+        return [solution for solution in found if solution]
+    objective = first.objective
+    unreached = Unreached(objective.loss, objective.intercept, first.halted(0), solver)
+    rows, targets, costs = ([task[part] for task in left] for part in range(3))
+    rest = iter(unreached.solutions(targets, costs, list(map(len, rows)), first.seconds))
+    return [solution or next(rest) for solution in found]
 
 
 def places(n: int) -> Array:
