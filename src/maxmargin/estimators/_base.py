@@ -67,6 +67,27 @@ from maxmargin.validation import (
 _THREADED_BLAS = range(200, MAX_FEATURES + 1)
 
 
+_GO_ON = "Fit again{again} to go on"
+
+#: How a fit without a proof ended, and what to do about it.
+_ENDS = {
+    Status.RUNNING: ("was not finished", _GO_ON),
+    Status.STOPPED_BY_ITERATIONS: ("was stopped by max_iter", "Raise max_iter"),
+    Status.STOPPED_BY_TIME: ("was stopped by max_time", "Raise max_time"),
+    Status.INTERRUPTED: ("was interrupted", _GO_ON),
+    Status.STALLED: ("stalled at the precision of the arithmetic", "Scale X, or raise tol"),
+    Status.INFEASIBLE: (
+        "found classes that cannot be separated",
+        "Give a finite C, or a kernel that can tell them apart",
+    ),
+    Status.STATIONARY: ("ended at a stationary point", "Use a Mercer kernel"),
+    Status.DIVERGED: (
+        "diverged",
+        "Scale X, or give SGD a smaller step0, for InverseTime a larger t0",
+    ),
+}
+
+
 @contextmanager
 def unchanged_on_failure(model: Any) -> Iterator[None]:
     """Leave the estimator as it was if what is done with it fails."""
@@ -263,22 +284,14 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         certificate, place = max(unproven, key=lambda pair: pair[0].relative_gap)
         several = len(self.solutions_) > 1
         where = f" in problem {place} of {len(self.solutions_)}" if several else ""
-        limit = {
-            Status.STOPPED_BY_ITERATIONS: "Raise max_iter",
-            Status.STOPPED_BY_TIME: "Raise max_time",
-            Status.INTERRUPTED: "Fit again with warm_start=True to go on"
-            if hasattr(self, "warm_start")
-            else "Fit again to go on",
-            Status.STATIONARY: "Use a Mercer kernel",
-            Status.STALLED: "Scale X, or raise tol",
-            Status.DIVERGED: "Scale X, or give SGD a smaller step0, for InverseTime a larger t0",
-        }[certificate.status]
+        ended, advice = _ENDS[certificate.status]
+        n_iter = int(np.max(self.n_iter_))
         which = "; the model is the best before" if certificate.status is Status.DIVERGED else ""
+        again = " with warm_start=True" if hasattr(self, "warm_start") else ""
         return (
-            f"{type(self).__name__} {certificate.status.value} after"
-            f" {np.max(self.n_iter_)} iterations{where}{which}: {certificate.sentence()}, and"
-            f" tol={self.tol:g} was asked for."
-            f" {limit}, or accept the model as it is."
+            f"{type(self).__name__} {ended} after {n_iter} iteration{'s' if n_iter != 1 else ''}"
+            f"{where}{which}: {certificate.sentence()}, and tol={self.tol:g} was asked for."
+            f" {advice.format(again=again)}, or accept the model as it is."
         )
 
     def _warn_if_wild(self, X: Matrix) -> None:
