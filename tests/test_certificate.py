@@ -377,7 +377,7 @@ def test_a_point_may_come_in_any_layout():
     )
 
 
-@pytest.mark.parametrize(("dual", "said"), [(8.0, "0.5"), (200.0, "0.1"), (0.0, "inf")])
+@pytest.mark.parametrize(("dual", "said"), [(8.0, "0.5"), (200.0, "0.1")])
 def test_the_sentence_states_the_distance_of_the_hulls(dual, said):
     """D = 2/‖h‖² for points h apart in the hulls: scaled to Σ α = 4/‖h‖², ½Σ α is the bound."""
     certificate = certificate_with(primal=math.inf, dual=dual, gap=math.inf, relative_gap=math.inf)

@@ -474,7 +474,7 @@ def test_a_warm_start_on_other_data_starts_anew():
 @EXACT
 def test_stopped_by_iterations_is_usable_and_warns(Model, data, solver):
     model = Model(solver=solver, max_iter=1, tol=1e-9)
-    with pytest.warns(ConvergenceWarning, match=r"max_iter after 1 iterations.*objective.*optimum"):
+    with pytest.warns(ConvergenceWarning, match=r"max_iter after 1 iteration:.*objective.*optimum"):
         model.fit(*data)
     assert model.certificate_.status is Status.STOPPED_BY_ITERATIONS
     assert model.predict(data[0]).shape == (80,)

@@ -77,6 +77,8 @@ class Certificate:
         Why the solver stopped.
     convex : bool
         False where the kernel is not positive semidefinite: then D bounds nothing.
+    n_problems : int
+        More than 1 for the sum of several problems.
     """
 
     primal: float
@@ -90,6 +92,7 @@ class Certificate:
     slack_sum: float
     status: Status = Status.RUNNING
     convex: bool = True
+    n_problems: int = 1
 
     def with_status(self, status: Status) -> Certificate:
         """Return the same numbers under another status."""
@@ -98,21 +101,32 @@ class Certificate:
     def sentence(self) -> str:
         """Say in words what is proven."""
         if not self.convex:
+            stopped = self.status in (Status.STATIONARY, Status.OPTIMAL)
+            kind = "a stationary point to a gap of" if stopped else "a point with a gap of"
             return (
-                f"a stationary point to a gap of {self.gap:.2g}; the kernel is not positive"
-                " semidefinite, so nothing is proven about the optimum"
+                f"{kind} {self.gap:.2g}; the kernel is not positive semidefinite, so nothing is"
+                " proven about the optimum"
             )
         if self.primal == math.inf:
-            near = math.sqrt(2.0 / self.dual) if self.dual > 0.0 else math.inf
-            return f"no separator found yet; the classes' convex hulls come within {near:.2g}"
+            return self._without_separator()
         if self.gap == 0.0:
             nothing = "no separator found yet: the loss is 0, but not every sample is on its side"
             return nothing if self.relative_gap > 0.0 else "objective proven optimal"
         if not math.isfinite(self.relative_gap):
-            return f"nothing proven yet but an objective within {self.gap:.3g} of the optimum"
+            within = f" but an objective within {self.gap:.3g} of the optimum"
+            return f"nothing proven yet{within if math.isfinite(self.gap) else ''}"
         if self.relative_gap * max(self.dual, -self.primal) < 0.999 * self.gap:
             return f"objective proven within {_at_most(self.gap)} of the optimum, which is nearly 0"
         return f"objective proven within {_at_most(100 * self.relative_gap)} % of the optimum"
+
+    def _without_separator(self) -> str:
+        """Say how near the classes are, of which a hard margin has not been found."""
+        found = "no separator" if self.status is Status.INFEASIBLE else "no separator found yet"
+        if self.n_problems > 1:
+            return f"{found} in at least one of {self.n_problems} problems"
+        if not 0.0 < self.dual < math.inf:
+            return found
+        return f"{found}; the classes' convex hulls come within {math.sqrt(2.0 / self.dual):.2g}"
 
     def __str__(self) -> str:
         support = self.n_support_free + self.n_support_bounded
@@ -152,6 +166,7 @@ def total(certificates: Sequence[Certificate]) -> Certificate:
         slack_sum=sum(c.slack_sum for c in certificates),
         convex=all(c.convex for c in certificates),
         status=unsolved[0] if unsolved else Status.OPTIMAL,
+        n_problems=sum(c.n_problems for c in certificates),
     )
 
 

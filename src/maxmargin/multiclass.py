@@ -61,18 +61,15 @@ def in_threads(
 
 
 def class_labels(y: NDArray[Any]) -> NDArray[Any]:
-    """Return the distinct labels, or refuse what is none; a few tell it of all.
-
-    Whole numbers that occur several times are labels, without scikit-learn's long look.
-    """
+    """Return the distinct labels, or refuse what is none; whole numbers are labels."""
     kind = y.dtype.kind
     if kind == "O":
-        check_classification_targets(y)  # what cannot be sorted
+        check_classification_targets(np.repeat(y, 2))  # what cannot be sorted
     other = _second_label(y)
     classes = np.sort(y[[0, other]]) if other else np.unique(y)
     whole = kind in "biu" or (kind == "f" and all(float(c).is_integer() for c in classes.tolist()))
-    if not whole or 2 * len(classes) > len(y):
-        check_classification_targets(classes if len(classes) <= 20 else y)
+    if not whole:  # twice each: no warning that there are many
+        check_classification_targets(np.repeat(classes, 2))
     return classes
 
 

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 import maxmargin._core as _core
 from maxmargin.certificate import Certificate, Status, total
+from maxmargin.estimators._checks import flat_targets, named_alike
 from maxmargin.estimators._progress import Progress
 from maxmargin.estimators._tasks import Fit, Tasks
 from maxmargin.estimators._warn import warn
@@ -64,6 +65,27 @@ from maxmargin.validation import (
 #: Numbers of features for which Newton's BLAS would take several threads: little faster, and far
 #: slower beside other fits.
 _THREADED_BLAS = range(200, MAX_FEATURES + 1)
+
+
+_GO_ON = "Fit again{again} to go on"
+
+#: How a fit without a proof ended, and what to do about it.
+_ENDS = {
+    Status.RUNNING: ("was not finished", _GO_ON),
+    Status.STOPPED_BY_ITERATIONS: ("was stopped by max_iter", "Raise max_iter"),
+    Status.STOPPED_BY_TIME: ("was stopped by max_time", "Raise max_time"),
+    Status.INTERRUPTED: ("was interrupted", _GO_ON),
+    Status.STALLED: ("stalled at the precision of the arithmetic", "Scale X, or raise tol"),
+    Status.INFEASIBLE: (
+        "found classes that cannot be separated",
+        "Give a finite C, or a kernel that can tell them apart",
+    ),
+    Status.STATIONARY: ("ended at a stationary point", "Use a Mercer kernel"),
+    Status.DIVERGED: (
+        "diverged",
+        "Scale X, or give SGD a smaller step0, for InverseTime a larger t0",
+    ),
+}
 
 
 @contextmanager
@@ -140,9 +162,9 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
             return X if alone else (X, y)
         with explaining(X, None if alone else y):
             checked = validate_data(
-                self,
+                self if reset else named_alike(self, X),
                 X,
-                y,
+                y if alone else flat_targets(y),
                 reset=reset,
                 accept_sparse="csr",
                 accept_large_sparse=True,
@@ -262,22 +284,14 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         certificate, place = max(unproven, key=lambda pair: pair[0].relative_gap)
         several = len(self.solutions_) > 1
         where = f" in problem {place} of {len(self.solutions_)}" if several else ""
-        limit = {
-            Status.STOPPED_BY_ITERATIONS: "Raise max_iter",
-            Status.STOPPED_BY_TIME: "Raise max_time",
-            Status.INTERRUPTED: "Fit again with warm_start=True to go on"
-            if hasattr(self, "warm_start")
-            else "Fit again to go on",
-            Status.STATIONARY: "Use a Mercer kernel",
-            Status.STALLED: "Scale X, or raise tol",
-            Status.DIVERGED: "Scale X, or give SGD a smaller step0, for InverseTime a larger t0",
-        }[certificate.status]
+        ended, advice = _ENDS[certificate.status]
+        n_iter = int(np.max(self.n_iter_))
         which = "; the model is the best before" if certificate.status is Status.DIVERGED else ""
+        again = " with warm_start=True" if hasattr(self, "warm_start") else ""
         return (
-            f"{type(self).__name__} {certificate.status.value} after"
-            f" {np.max(self.n_iter_)} iterations{where}{which}: {certificate.sentence()}, and"
-            f" tol={self.tol:g} was asked for."
-            f" {limit}, or accept the model as it is."
+            f"{type(self).__name__} {ended} after {n_iter} iteration{'s' if n_iter != 1 else ''}"
+            f"{where}{which}: {certificate.sentence()}, and tol={self.tol:g} was asked for."
+            f" {advice.format(again=again)}, or accept the model as it is."
         )
 
     def _warn_if_wild(self, X: Matrix) -> None:
@@ -386,8 +400,8 @@ class LinearModel(CertifiedModel):
             progress.begin()
             with progress.reporting(0) as report:
 
-                def tell(record: Record, w: Array, b: Array) -> bool:
-                    return report is not None and report(record, *collapsed(w, b))
+                def tell(record: Record, w: Array, b: Array, loss: Loss) -> bool:
+                    return report is not None and report(record, *collapsed(w, b), loss)
 
                 monitor = JointMonitor(objective, stopping, interrupt, tell, begin)
                 solution = solver.solve(objective, monitor, start)

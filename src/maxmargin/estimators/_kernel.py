@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,17 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.certificate import Status
 from maxmargin.estimators._base import CertifiedModel, given_solver
 from maxmargin.estimators._cost import CostEstimate, estimate_cost
+from maxmargin.estimators._kernel_tasks import (
+    Posed,
+    are_small,
+    places,
+    rows_of,
+    shared_samples,
+    tabulated,
+    unbegun,
+    has_constant_answer,
+    reached_or_not,
+)
 from maxmargin.estimators._progress import Progress
 from maxmargin.joint import JointExpansion
 from maxmargin.kernels import (
@@ -34,8 +47,7 @@ from maxmargin.kernels import (
     as_kernel,
 )
 from maxmargin.kernels.products import plain, robust_origin
-from maxmargin.losses import HINGE
-from maxmargin.multiclass import in_threads, n_threads
+from maxmargin.multiclass import class_numbers, in_threads, n_threads
 from maxmargin.objective import Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
@@ -49,11 +61,10 @@ from maxmargin.solvers import (
     interruptible,
 )
 from maxmargin.solvers.blas_threads import blas_threads_for, one_blas_thread
-from maxmargin.solvers.kernel_samples import RESOLUTION, KernelSamples, SharedSamples, summed
+from maxmargin.solvers.kernel_samples import RESOLUTION, KernelSamples, summed
 from maxmargin.solvers.memory import free_memory
 from maxmargin.solvers.smo import SMO
 from maxmargin.solvers.smo_parts import Task, can_solve, solve_parts
-from maxmargin.solvers.unreached import Unreached
 from maxmargin.validation import (
     Array,
     Matrix,
@@ -74,17 +85,11 @@ _NAMES = (
     "precomputed",
 )
 
-#: Bytes of kernel values that are kept for all problems of a fit.
-_TABLE = 2**26
-
 #: Kernel values that a prediction copies at a time.
 _VALUES_PER_BLOCK = 2**22
 
 #: Multiplications that let BLAS wake its threads as easily as a term of a matrix-vector product.
 _WORK_OF_SUM = 8
-
-#: Values of a sample from which on its kernel values are worth sharing.
-_WORTH_SHARING = 32
 
 
 class KernelBase(CertifiedModel):
@@ -97,6 +102,7 @@ class KernelBase(CertifiedModel):
     support_vectors_: Matrix
     n_iter_: Any  # an array; a number where one problem is all there can be
     _no_limit: tuple[int | None, ...] = (None, -1)  # scikit-learn's kernel machines say -1
+    cache_size: float | None = None  # where there is no such parameter
     _scale_of_f = 1.0  # the margin, or the spread of the targets
     _samples: KernelSamples | None = None  # the support vectors as predictions read them
 
@@ -127,7 +133,9 @@ class KernelBase(CertifiedModel):
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def _posed(self, X: Matrix, cost: Array) -> tuple[Matrix, Kernel]:
+    def _posed(
+        self, X: Matrix, y: Any, cost: Array, members: list[NDArray[np.intp]] | None = None
+    ) -> Posed:
         """Return the samples as the kernel takes them, and the kernel."""
         X, _ = view_rows(X)
         if self._precomputed:
@@ -135,39 +143,47 @@ class KernelBase(CertifiedModel):
         kernel = self._kernel(X, cost / cost.max())
         if isinstance(kernel, Linear) and self._intercept() is Intercept.FREE:
             kernel = Linear(robust_origin(X))
-        return (_positions(X) if self._precomputed else X), kernel
+        return Posed(X, y, _positions(X) if self._precomputed else X, kernel, members or [])
 
-    def _solve(
-        self,
-        X: Matrix,
-        kernel: Kernel,
-        tasks: list[Task],
-        members: list[NDArray[np.intp]] | None = None,
-        level: float = 0.0,
-    ) -> Progress:
-        """Solve a problem for each (rows, targets, costs), in threads.
+    def _keep_solutions(self, posed: Posed) -> None:
+        """Lay out what `solutions_` have, as predictions need it."""
+        raise NotImplementedError
 
-        If the tasks are pairs of classes, `members` are the rows of each class. `level` was
-        subtracted from the targets.
-        """
+    def _so_far(self, posed: Posed, solutions: list[Solution]) -> dict[str, Any]:
+        """Return the fitted attributes as of these solutions; the model itself stays as it is."""
+        model = copy(self)
+        model.solutions_ = tuple(solutions)
+        model._keep_solutions(posed)
+        return dict(vars(model))
+
+    def _solve(self, posed: Posed, tasks: list[Task], *, pairs: bool = False) -> Progress:
+        """Solve each (rows, targets, costs), in threads; `pairs` of classes or not."""
         begin, stopping = time.perf_counter(), self._stopping()
+        X, kernel, members = posed.samples, posed.kernel, posed.members if pairs else None
+        notes = [self._notes(target, cost) for _, target, cost in tasks]
+
+        def rebuild(found: list[Solution | None]) -> dict[str, Any]:
+            filled = [
+                replace(solution or unbegun(len(rows)), notes=more)
+                for solution, (rows, _, _), more in zip(found, tasks, notes, strict=True)
+            ]
+            return self._so_far(posed, filled)
+
         jobs = n_threads(self.n_jobs)
         solver = self._kernel_solver(len(tasks), jobs)
         starts = self._starts([cost for _, _, cost in tasks], self._seeds(len(tasks)))
         with interruptible() as interrupt:
-            progress = Progress(self, X, None, len(tasks), interrupt, linear=False)
+            progress = Progress(self, posed.X, posed.y, len(tasks), interrupt, rebuild=rebuild)
             progress.begin()
-            whole = isinstance(solver, SMO) and _are_small(X, kernel, tasks, solver.small)
+            whole = isinstance(solver, SMO) and are_small(X, kernel, tasks, solver.small)
             if whole:
-                X, kernel = _tabulated(X, kernel, members)
-            shared = (
-                None if members is None else _shared(X, kernel, members, solver, self.cache_size)
-            )
+                X, kernel = tabulated(X, kernel, members)
+            shared = shared_samples(X, kernel, members, solver, self.cache_size)
             solved = dict[int, Solution]()
 
             def pose(task: int) -> Objective:
                 rows, target, cost = tasks[task]
-                problem = Problem(_rows_of(X, rows), target, cost, level=level)
+                problem = Problem(rows_of(X, rows), target, cost, level=posed.level)
                 objective = self._objective(problem, kernel)
                 _ = objective.convex  # a function that is no kernel is refused before it is solved
                 return objective
@@ -185,14 +201,13 @@ class KernelBase(CertifiedModel):
                         elif monitor.stopped() and one.any():  # the one under way
                             starts[task] = replace(starts[task], beta=one)
 
-            def solve(task: int) -> Solution:
+            def solve(task: int) -> Solution | None:
                 if task in solved:
                     return solved[task]
                 start = starts[task]
-                idle = task > 0 and start.beta is None and not progress.heard
-                if idle and first.stopped() and (unreached := _unreached(first, solver.name)):
-                    rows, target, cost = tasks[task]
-                    return unreached.solution(target, cost, len(rows), first.seconds)
+                idle = task > 0 and start.beta is None and may_be_unreached
+                if idle and first.stopped():
+                    return None
                 objective = pose(task)
                 if shared is not None:
                     start = replace(start, samples=shared.pair(task, objective.problem.X))
@@ -204,22 +219,30 @@ class KernelBase(CertifiedModel):
                 groups = [range(first, len(tasks), jobs) for first in range(min(jobs, len(tasks)))]
                 in_threads(solve_group, groups, jobs)
             first = Monitor(pose(0), stopping, interrupt, None, begin)
+            may_be_unreached = not progress.heard and has_constant_answer(first.objective)
             with nullcontext() if whole else one_blas_thread():
-                solutions = in_threads(solve, range(len(tasks)), jobs)
-        self.solutions_ = tuple(solutions)
+                found = in_threads(solve, range(len(tasks)), jobs)
+            solutions = reached_or_not(found, tasks, first, solver.name)
+        self.solutions_ = tuple(
+            replace(solution, notes=solution.notes | more) if more else solution
+            for solution, more in zip(solutions, notes, strict=True)
+        )
         return progress
 
-    def _solve_joint(self, X: Matrix, kernel: Kernel, y: Array, cost: Array) -> Progress:
-        """Solve the one problem of all classes, numbered by y."""
+    def _solve_joint(self, posed: Posed, cost: Array) -> Progress:
+        """Solve the one problem of all classes."""
         begin, stopping = time.perf_counter(), self._stopping()
-        n_classes = len(self.classes_)
-        objective = JointExpansion(Problem(X, y, cost), n_classes, self._intercept(), kernel=kernel)
+        n_classes, numbers = len(self.classes_), class_numbers(self.classes_, posed.y)
+        problem = Problem(posed.samples, numbers, cost)
+        objective = JointExpansion(problem, n_classes, self._intercept(), kernel=posed.kernel)
         _ = objective.convex  # a function that is no kernel is refused before it is solved
         by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
         (start,) = self._starts([by_class], self._seeds(1))
         solver = ClassSMO(cache_size=self.cache_size, n_threads=n_threads(self.n_jobs))
         with interruptible() as interrupt:
-            progress = Progress(self, X, None, 1, interrupt, linear=False)
+            progress = Progress(
+                self, posed.X, posed.y, 1, interrupt, rebuild=partial(self._so_far, posed)
+            )
             progress.begin()
             with progress.reporting(0) as report:
                 monitor = ExpansionMonitor(objective, stopping, interrupt, report, begin)
@@ -230,6 +253,10 @@ class KernelBase(CertifiedModel):
     def _mass(self, _y: Array, _cost: Array) -> float | None:
         """Return the mass of a problem, where its margin is a variable."""
         return None
+
+    def _notes(self, _y: Array, _cost: Array) -> dict[str, float]:
+        """Return what the solution of a problem is to note beside the solver's numbers."""
+        return {}
 
     def _intercept(self) -> Intercept:
         return Intercept.FREE if self.fit_intercept else Intercept.NONE
@@ -312,6 +339,13 @@ class KernelModel(KernelBase):
         self.shape_fit_ = (X.shape[0], X.shape[0]) if self._precomputed else X.shape
         self._keep_samples()
 
+    def _keep_one(self, posed: Posed, solution: Solution) -> None:
+        """Do so for one f."""
+        support = np.flatnonzero(solution.w).astype(np.int32)
+        self.n_support_ = np.array([len(support)], dtype=np.int32)
+        self._finish(posed.samples, solution.w[np.newaxis, support], support, posed.kernel)
+        self.n_iter_ = solution.n_iter
+
     def _from_origin(self, b: Array) -> Array:
         """Return the intercepts of f(x) = ⟨w, x⟩ + b, where the fit was of f(x − origin)."""
         kernel, self._shift = self._fitted_kernel, np.zeros_like(b)
@@ -374,64 +408,10 @@ class KernelModel(KernelBase):
         return kernel.weights(coef(), self.support_vectors_)  # those that predictions take
 
 
-def _unreached(monitor: Monitor, solver: str) -> Unreached | None:
-    """Return what makes solutions of problems like this one that were not begun, if they may be."""
-    objective = monitor.objective
-    if objective.loss is not HINGE or objective.hard or objective.mass is not None:
-        return None
-    return Unreached(objective.loss, objective.intercept, monitor.halted(0), solver)
-
-
 def _positions(K: Matrix) -> Array:
     """Return the samples of a kernel matrix: their positions."""
     if K.shape[0] != K.shape[1]:
         raise ValueError(
             f"kernel='precomputed' needs a square matrix of kernel values, X has shape {K.shape}."
         )
-    return _places(K.shape[0])
-
-
-def _places(n: int) -> Array:
-    return np.arange(n, dtype=np.float64)[:, np.newaxis]
-
-
-def _tabulated(
-    X: Matrix, kernel: Kernel, members: list[NDArray[np.intp]] | None
-) -> tuple[Array, Precomputed]:
-    """Return the samples as positions in the table of their kernel values, class by class."""
-    n = X.shape[0]
-    order = np.arange(n) if members is None else np.concatenate(members)
-    places, X = np.empty((n, 1)), X[order]
-    places[order] = _places(n)
-    return places, Precomputed(kernel(X, X), kernel.mercer)
-
-
-def _are_small(X: Matrix, kernel: Kernel, tasks: list[Task], small: int) -> bool:
-    """Whether several problems need the same kernel values, and few enough to keep them all."""
-    if len(tasks) == 1 or kernel.mercer is None or 8 * X.shape[0] ** 2 > _TABLE:
-        return False
-    return max(len(rows) for rows, _, _ in tasks) <= small
-
-
-def _shared(
-    X: Matrix,
-    kernel: Kernel,
-    members: list[NDArray[np.intp]],
-    solver: Solver,
-    cache_size: float | None,
-) -> SharedSamples | None:
-    """Return what pairs of classes share, where they are large and their rows worth keeping."""
-    if not isinstance(solver, SMO) or len(members) < 3 or X.shape[0] <= 2 * solver.small:
-        return None
-    samples = KernelSamples(kernel, X, solver.n_threads)
-    if samples.formula is None or samples.stored < _WORTH_SHARING or samples.far.any():
-        return None
-    cache = 0.25e-6 * free_memory() if cache_size is None else 0.5 * float(cache_size)
-    return SharedSamples(samples, members, cache)
-
-
-def _rows_of(X: Matrix, rows: NDArray[np.intp]) -> Matrix:
-    """Return those rows; X itself if they are all of it, in order."""
-    if len(rows) == X.shape[0] and np.array_equal(rows, np.arange(len(rows))):
-        return X
-    return X[rows]
+    return places(K.shape[0])

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from maxmargin.solution import Record
+from maxmargin.certificate import Certificate, relative
+from maxmargin.losses import Loss
+from maxmargin.solution import Record, Solution
 from maxmargin.solvers.base import Report
 from maxmargin.solvers.interrupt import Interrupt
 from maxmargin.validation import Array
+
+#: Makes the fitted attributes of a kernel machine from its solutions so far, None if unbegun.
+Rebuild = Callable[[list[Solution | None]], dict[str, Any]]
 
 
 class Progress:
     """The fit of one estimator: a task for each look, below a task for each class if several.
 
-    Classes may be fitted in threads; the callbacks see one look at a time.
+    Classes may be fitted in threads; the callbacks see one look at a time. A kernel machine is
+    rebuilt from its solutions so far where a callback asks for the model.
     """
 
     def __init__(
@@ -30,15 +37,16 @@ class Progress:
         n_classes: int,
         interrupt: Interrupt,
         *,
-        linear: bool = True,
+        rebuild: Rebuild | None = None,
     ) -> None:
         self._estimator, self._interrupt = estimator, interrupt
         self._data = {"X": X, "y": y}
-        self._linear = linear
+        self._rebuild = rebuild
+        self._solutions: list[Solution | None] = [None] * n_classes
         self._watched = bool(getattr(estimator, "_skl_callbacks", ()))
         self._lock = threading.Lock()
         self._several = n_classes > 1
-        width = X.shape[1] if linear else 0
+        width = 0 if rebuild else X.shape[1]
         self._coef, self._intercept = np.zeros((n_classes, width)), np.zeros(n_classes)
         self._context: Any = None  # nobody listens
         if self._watched or hasattr(estimator, "_parent_callback_ctx"):
@@ -80,7 +88,7 @@ class Progress:
                 context = self._context.subcontext("class", task, max_subtasks=None)
                 context.call_on_fit_task_begin(estimator=self._estimator)
 
-        def report(record: Record, w: Array | None, b: Any) -> bool:
+        def report(record: Record, w: Array | None, b: Any, loss: Loss) -> bool:
             if verbose:
                 found = f"dual {record.dual:.8g}"
                 if w is not None:
@@ -91,14 +99,11 @@ class Progress:
             if not self._watched:
                 return False
             with self._lock:
-                if self._linear and w is not None:
-                    if w.ndim == 2:  # all classes from one problem
-                        self._coef, self._intercept = w, b
-                    else:
-                        self._coef[task], self._intercept[task] = w, b
+                if w is not None:
+                    self._keep(task, record, w, b, loss)
                 look = context.subcontext(task_name="look")
                 look.call_on_fit_task_begin(estimator=self._estimator)
-                return self._end(look)
+                return self._end(look, changed=w is not None)
 
         yield report
         if context is not self._context:
@@ -106,13 +111,53 @@ class Progress:
                 if self._end(context):
                     self._interrupt.requested = True
 
-    def _end(self, context: Any) -> bool:
-        """End a task with the weights so far: whoever asks gets a linear model that predicts."""
-        now = {"coef_": self._coef.copy(), "intercept_": self._intercept.copy()}
+    def _keep(self, task: int, record: Record, w: Array, b: Any, loss: Loss) -> None:
+        """Remember where one problem is."""
+        if self._rebuild:
+            self._solutions[task] = under_way(record, w, b, loss)
+        elif w.ndim == 2:  # all classes from one problem
+            self._coef, self._intercept = w, b
+        else:
+            self._coef[task], self._intercept[task] = w, b
+
+    def _end(self, context: Any, *, changed: bool = True) -> bool:
+        """End a task: whoever asks gets a model that predicts, unless it is the last one still."""
         return bool(
             context.call_on_fit_task_end(
                 estimator=self._estimator,
                 **self._data,
-                reconstruction_attributes=now if self._linear else None,
+                reconstruction_attributes=self._attributes if changed else None,
             )
         )
+
+    def _attributes(self) -> dict[str, Any]:
+        """Return what the model has so far."""
+        if self._rebuild:
+            return self._rebuild(self._solutions)
+        return {"coef_": self._coef.copy(), "intercept_": self._intercept.copy()}
+
+
+def under_way(record: Record, w: Array, b: Any, loss: Loss) -> Solution:
+    """Return a solution that is not final: what a model needs of it to predict."""
+    certificate = Certificate(
+        primal=record.primal,
+        dual=record.dual,
+        gap=record.gap,
+        relative_gap=relative(record.gap, record.dual),
+        kkt_violation=math.nan,
+        n_support_free=0,
+        n_support_bounded=0,
+        margin=math.nan,
+        slack_sum=math.nan,
+    )
+    return Solution(
+        w=w,
+        b=b,
+        beta=w,
+        loss=loss,
+        certificate=certificate,
+        solver="",
+        n_iter=record.epoch,
+        mean_cost=math.nan,
+        history=[record],
+    )

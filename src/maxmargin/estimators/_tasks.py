@@ -148,7 +148,8 @@ class Fit:
         name, d = tasks.solver_for(objective).name, tasks.problem.n_features
         unreached = Unreached(objective.loss, objective.intercept, status, name)
         seconds = time.perf_counter() - self.begin
-        return (unreached.solution(tasks.targets[k], tasks.costs[k], d, seconds) for k in left)
+        targets, costs = [tasks.targets[k] for k in left], [tasks.costs[k] for k in left]
+        return iter(unreached.solutions(targets, costs, [d] * len(left), seconds))
 
     def _points(self, left: list[int]) -> list[Point] | repeat[None]:
         """Return where these problems are, if they were begun together."""

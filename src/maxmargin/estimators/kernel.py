@@ -14,14 +14,15 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
+from maxmargin.estimators._checks import labels_of
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._kernel import KernelModel
+from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.kernels import Kernel
 from maxmargin.losses import HINGE
 from maxmargin.multiclass import (
     binary_targets,
     check_several_classes,
-    class_labels,
     class_members,
     class_pairs,
     collapsed,
@@ -182,7 +183,7 @@ class SVC(ClassifierMixin, KernelModel):
         """Fit to the rows of X with labels y; `sample_weight` multiplies C."""
         check_one_label(self, y)
         X, y = self._check_rows(X, y)
-        classes = class_labels(y)
+        classes = labels_of(y)
         kind = self._check_kind()
         if self.probability:
             raise ValueError(
@@ -195,28 +196,33 @@ class SVC(ClassifierMixin, KernelModel):
         cost = class_costs(weighted, self.class_weight, self.classes_, y)
         self.class_weight_ = class_factors(weighted, self.class_weight, self.classes_, y)
         check_several_classes(classes, y, cost)
-        X, kernel = self._posed(X, weighted)
-        members = class_members(y, classes)
+        posed = self._posed(X, y, weighted, class_members(y, classes))
         if kind == "crammer_singer":
-            numbered = np.searchsorted(self.classes_, y).astype(np.float64)
-            progress = self._solve_joint(X, kernel, numbered, cost)
-            self._store_classes(X, members, kernel)
-        elif kind == "ovo" or len(members) == 2:
-            tasks = _pair_tasks(members, cost)
-            progress = self._solve(X, kernel, tasks, members)
+            progress = self._solve_joint(posed, cost)
+        elif self._solves_pairs(posed):
+            tasks = _pair_tasks(posed.members, cost)
+            progress = self._solve(posed, tasks, pairs=True)
             pairs = itertools.combinations(self.classes_.tolist(), 2)
-            self._refuse_inseparable(pairs, tasks, X)
-            self._store(X, members, kernel)
+            self._refuse_inseparable(pairs, tasks, posed.samples)
         else:
             everyone = np.arange(X.shape[0])
             tasks = [(everyone, target, cost) for target in binary_targets(y, classes)]
-            progress = self._solve(X, kernel, tasks)
+            progress = self._solve(posed, tasks)
             sides = ((label, "the rest") for label in self.classes_.tolist())
-            self._refuse_inseparable(sides, tasks, X)
-            self._store_classes(X, members, kernel)
+            self._refuse_inseparable(sides, tasks, posed.samples)
+        self._keep_solutions(posed)
         progress.end()
-        self._warn_if_unproven(X)
+        self._warn_if_unproven(posed.samples)
         return self
+
+    def _solves_pairs(self, posed: Posed) -> bool:
+        """Whether there is a problem for each pair of classes."""
+        joint = self.multi_class == "crammer_singer"
+        return self.multi_class == "ovo" or (len(posed.members) == 2 and not joint)
+
+    def _keep_solutions(self, posed: Posed) -> None:
+        store = self._store if self._solves_pairs(posed) else self._store_classes
+        store(posed.samples, posed.members, posed.kernel)
 
     def _check_kind(self) -> str:
         """Return what several classes are, or say what does not go with it."""

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._kernel import KernelModel
+from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.kernels import Kernel
 from maxmargin.losses import regression_loss
 from maxmargin.objective import Intercept, Objective, far_level, spread
@@ -83,21 +84,18 @@ class SVR(RegressorMixin, KernelModel):
         X, y = self._check_rows(X, y, y_numeric=True)
         check_tube(self.epsilon)
         cost = sample_costs(X, self.C, None, sample_weight)
-        X, kernel = self._posed(X, cost)
-        target, level = real_targets(y), 0.0
+        posed, target = self._posed(X, y, cost), real_targets(y)
         if self._intercept() is Intercept.FREE and (level := far_level(target)):
-            target = target - level
-        rows = np.arange(X.shape[0])
-        progress = self._solve(X, kernel, [(rows, target, cost)], level=level)
-        solution = self.solution_
-        support = np.flatnonzero(solution.w).astype(np.int32)
-        self.n_support_ = np.array([len(support)], dtype=np.int32)
-        self._finish(X, solution.w[np.newaxis, support], support, kernel)
-        self.n_iter_ = solution.n_iter
+            posed, target = posed._replace(level=level), target - level
         self._scale_of_f = spread(target, cost)
+        progress = self._solve(posed, [(np.arange(X.shape[0]), target, cost)])
+        self._keep_solutions(posed)
         progress.end()
-        self._warn_if_unproven(X)
+        self._warn_if_unproven(posed.samples)
         return self
+
+    def _keep_solutions(self, posed: Posed) -> None:
+        self._keep_one(posed, self.solution_)
 
     def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
         loss = regression_loss("epsilon_insensitive", float(self.epsilon))

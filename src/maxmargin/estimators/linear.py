@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.estimators._checks import labels_of
 from maxmargin.estimators._base import LinearModel, fitting
 from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
 from maxmargin.multiclass import (
     binary_targets,
     check_several_classes,
-    class_labels,
     class_members,
     pair_targets,
     votes,
@@ -175,7 +175,7 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
         """Fit to the rows of X with labels y; `sample_weight` multiplies C."""
         check_one_label(self, y)
         X, y = self._check_training(X, y)
-        classes = class_labels(y)
+        classes = labels_of(y)
         kind = check_choice("multi_class", self.multi_class, ("ovr", "crammer_singer", "ovo"))
         loss = CLASSIFICATION[check_choice("loss", self.loss, CLASSIFICATION)]
         cost = sample_costs(X, self.C, self.lam, sample_weight)

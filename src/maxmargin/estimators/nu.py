@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import numbers
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.certificate import Status
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._kernel import KernelModel
+from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.estimators._progress import Progress
 from maxmargin.estimators._warn import warn
 from maxmargin.estimators.kernel import SVC
@@ -27,7 +27,7 @@ from maxmargin.objective import SHORT, Intercept, Objective
 from maxmargin.problem import Problem
 from maxmargin.solution import Solution
 from maxmargin.solvers.smo_parts import Task
-from maxmargin.validation import Array, Matrix, sample_costs
+from maxmargin.validation import Array, sample_costs
 
 _ROUNDING = 1e-12
 _LEAST_NU = 1e-100  # its square, the size of the objective, must not underflow
@@ -139,17 +139,13 @@ class NuSVC(SVC):
             f" most {most:.4g}"
         )
 
-    def _solve(self, X: Matrix, kernel: Kernel, tasks: list[Task], *members: Any) -> Progress:
+    def _solve(self, posed: Posed, tasks: list[Task], *, pairs: bool = False) -> Progress:
         """Solve; where class weights ask for too large a ν, go on from the largest, and say so."""
         excesses = [self._excess(y, cost) for _, y, cost in tasks]
         infeasible = self._infeasible(excesses)
         if infeasible and self.class_weight is None:
             raise ValueError(f"{infeasible}. {_LOWER_NU}")
-        progress = super()._solve(X, kernel, tasks, *members)
-        self.solutions_ = tuple(
-            replace(solution, notes=solution.notes | {"excess": excess})
-            for solution, excess in zip(self.solutions_, excesses, strict=True)
-        )
+        progress = super()._solve(posed, tasks, pairs=pairs)
         if infeasible:
             warn(
                 f"{infeasible} with these class weights. The model is that of SVC with"
@@ -157,6 +153,9 @@ class NuSVC(SVC):
                 UserWarning,
             )
         return progress
+
+    def _notes(self, y: Array, cost: Array) -> dict[str, float]:
+        return {"excess": self._excess(y, cost)}
 
     def _for_part(self, y: NDArray[Any] | None, rows: NDArray[np.intp]) -> Any:
         """Return a copy whose ν is feasible for some of the samples if it is for all."""
@@ -364,31 +363,32 @@ class OneClassSVM(OutlierMixin, KernelModel):
         self.verbose = verbose
 
     @fitting
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:  # noqa: ARG002
-        """Fit to the rows of X; y is not used."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
+        """Fit to the rows of X; y is for the scores of callbacks only, 1 for all rows if None."""
         X = self._check_rows(X)
         _check_nu(self.nu)
         cost = sample_costs(X, 1.0, None, sample_weight)
-        X, kernel = self._posed(X, cost)
-        progress = self._solve(X, kernel, [(np.arange(X.shape[0]), np.ones(X.shape[0]), cost)])
-        solution = self.solution_
-        support = np.flatnonzero(solution.w).astype(np.int32)
-        self.n_support_ = np.array([len(support)], dtype=np.int32)
-        self._finish(X, solution.w[np.newaxis, support], support, kernel)
-        self.n_iter_ = solution.n_iter
-        # Samples on the edge belong to the region, whatever float32 makes of their f = 0.
-        self.offset_ = solution.loss.target_scale * (1.0 - 1e-6)
-        self.intercept_ = np.array([-self.offset_])
-        self._scale_of_f = abs(self.offset_) or 1.0
+        inside = np.ones(X.shape[0])
+        posed = self._posed(X, inside if y is None else y, cost)
+        progress = self._solve(posed, [(np.arange(X.shape[0]), inside, cost)])
+        self._keep_solutions(posed)
         progress.end()
+        solution = self.solution_
         if solution.status is Status.OPTIMAL and not solution.w.any():
             warn(
                 "No direction separates the samples from the origin: w = 0, rho = 0 is the optimum,"
                 " and every row scores 0. Use kernel='rbf', or do not centre X.",
                 UserWarning,
             )
-        self._warn_if_unproven(X)
+        self._warn_if_unproven(posed.samples)
         return self
+
+    def _keep_solutions(self, posed: Posed) -> None:
+        self._keep_one(posed, self.solution_)
+        # Samples on the edge belong to the region, whatever float32 makes of their f = 0.
+        self.offset_ = self.solution_.loss.target_scale * (1.0 - 1e-6)
+        self.intercept_ = np.array([-self.offset_])
+        self._scale_of_f = abs(self.offset_) or 1.0
 
     def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
         mass = _check_nu(self.nu) * float(problem.cost.sum())

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.estimators._base import (
@@ -20,7 +19,9 @@ from maxmargin.estimators._base import (
     fitting,
     unchanged_on_failure,
 )
+from maxmargin.estimators._checks import labels_of
 from maxmargin.estimators._kernel import KernelBase
+from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.estimators.linear import LinearClassifier
 from maxmargin.kernels import Kernel
 from maxmargin.losses import CLASSIFICATION
@@ -53,7 +54,7 @@ from maxmargin.validation import (
 #: Parameters that a stream keeps from its first batch to its last.
 _OF_STREAM = (
     "lam", "loss", "sampling", "batch_size", "projection", "averaging", "kernel", "degree", "gamma",
-    "coef0", "max_support", "multi_class", "fit_intercept", "penalized_intercept",
+    "coef0", "max_support", "multi_class", "class_weight", "fit_intercept", "penalized_intercept",
     "intercept_scaling",
 )  # fmt: skip
 
@@ -77,7 +78,9 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
     batch_size : int or None, default=None
         Samples a step. None: one; in `fit` all, if there are at most 32 and they are shuffled.
     projection : bool, default=False
-        Keep w in the ball of radius 1/√λ.
+        Keep w in the ball of radius 1/√λ, or √(mean weight / λ) if that is larger, in every step.
+        Without it a stream shortens w only after a batch that made it longer than both that radius
+        and what it was before the batch.
     averaging : {"none", "uniform", "suffix", "weighted"}, default="suffix"
         Which mean of the iterates is the model.
     kernel : None, str, Kernel or callable, default=None
@@ -85,7 +88,7 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
         support vectors, and neither a projection nor a penalised intercept.
     degree, gamma, coef0
         Of the kernel, as for `SVC`. Rules such as gamma="scale" look at the samples of `fit`, or at
-        the first batch of a stream.
+        the first batch of a stream whose rows are not all alike.
     max_support : int or None, default=10_000
         Most support vectors that a stream with a kernel keeps for each binary problem; then those
         of the smallest coefficients give way. It needs d numbers for each, and the kernel matrix of
@@ -184,7 +187,7 @@ random_state, verbose
         """Fit to the rows of X with labels y; `sample_weight` multiplies C = 1/(n lam)."""
         check_one_label(self, y)
         X, y = (self._check_training if self._linear else self._check_rows)(X, y)
-        classes = class_labels(y)
+        classes = labels_of(y)
         check_positive("lam", self.lam, advice="It is 1/(n_samples * C).")
         cost = sample_costs(X, None, self.lam, sample_weight)
         cost = class_costs(cost, self.class_weight, classes, y)
@@ -199,9 +202,10 @@ random_state, verbose
             if self._linear:
                 self._fit_targets(X, y, targets, [cost] * len(targets), self._loss())
             else:
-                self._fit_expansions(X, targets, cost)
+                self._fit_expansions(X, y, targets, cost)
         self.t_ = max(int(solution.notes["steps"]) for solution in self.solutions_)
         self.bound_ = sum(solution.notes["bound"] for solution in self.solutions_)
+        self._keep_parameters()
         return self
 
     @property
@@ -219,19 +223,24 @@ random_state, verbose
             )
         return kind == "crammer_singer"
 
-    def _fit_expansions(self, X: Matrix, targets: list[Array], cost: Array) -> None:
+    def _fit_expansions(
+        self, X: Matrix, y: NDArray[Any], targets: list[Array], cost: Array
+    ) -> None:
         """Solve one problem for each column of targets in the feature space of the kernel."""
         self._check_kernel()
-        X, kernel = self._posed(X, cost)
-        rows = np.arange(X.shape[0])
-        progress = self._solve(X, kernel, [(rows, y, cost) for y in targets])
-        coef = np.stack([solution.w for solution in self.solutions_])
-        self._fitted_kernel: Kernel | None = kernel
-        self.support_vectors_, self.dual_coef_ = X[self.support_], coef[:, self.support_]
-        self.intercept_ = np.array([solution.b for solution in self.solutions_])
-        self.n_iter_ = max(solution.n_iter for solution in self.solutions_)
+        posed, rows = self._posed(X, y, cost), np.arange(X.shape[0])
+        progress = self._solve(posed, [(rows, target, cost) for target in targets])
+        self._keep_solutions(posed)
         progress.end()
         self._warn_if_unproven(X)
+
+    def _keep_solutions(self, posed: Posed) -> None:
+        coef = np.stack([solution.w for solution in self.solutions_])
+        self._fitted_kernel: Kernel | None = posed.kernel
+        self.support_vectors_ = posed.samples[self.support_]
+        self.dual_coef_ = coef[:, self.support_]
+        self.intercept_ = np.array([solution.b for solution in self.solutions_])
+        self.n_iter_ = max(solution.n_iter for solution in self.solutions_)
 
     def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
         return Objective(problem, self._loss(), self._intercept(), kernel=kernel)
@@ -298,10 +307,9 @@ random_state, verbose
                 " sklearn.utils.class_weight.compute_class_weight makes them of a sample."
             )
         first = not getattr(self, "_streams", [])
-        if not first:
-            self._refuse_changes()
+        self._refuse_changes()
         X, y = self._check_rows(X, y, reset=first and not hasattr(self, "solutions_"))
-        check_classification_targets(y)
+        class_labels(y)  # refuses what is none
         weight = sample_costs(X, 1.0, None, sample_weight)
         fitted = getattr(self, "solutions_", ())
         if first:
@@ -325,18 +333,35 @@ random_state, verbose
             )
         if first:
             self._open_streams(X, weight, fitted)
-            self._stream_params = {name: getattr(self, name) for name in _OF_STREAM}
+            self._keep_parameters()
         X, _ = view_rows(X)
         self._streams = [copy(stream) for stream in self._streams]  # the others, if a step fails
+        if self._alike and not _all_alike(X):
+            self._refit_kernel(X, weight)
         for target, stream in zip(self._stream_targets(y), self._streams, strict=True):
             stream.step(X, target, weight)
         self._store_streams([stream.point() for stream in self._streams])
         self.n_iter_ += 1
         self.t_ = self._steps_before + self._streams[0].t
 
+    def _keep_parameters(self) -> None:
+        """Remember what the problem is; a dict may be changed in place."""
+        given = {name: getattr(self, name) for name in _OF_STREAM}
+        self._stream_params = {
+            name: dict(value) if isinstance(value, dict) else value for name, value in given.items()
+        }
+
+    def _refit_kernel(self, X: Matrix, weight: Array) -> None:
+        """Let rules such as gamma="scale" look at the first rows that are not all alike."""
+        self._alike = False
+        self._fitted_kernel = self._kernel(X, weight / weight.max())
+        for stream in self._streams:
+            assert isinstance(stream, KernelPegasosStream)
+            stream.kernel = self._fitted_kernel
+
     def _refuse_changes(self) -> None:
-        """Refuse to go on with another problem or another average than the stream began with."""
-        for name, old in self._stream_params.items():
+        """Refuse to go on with another problem or another average than fit or the stream began."""
+        for name, old in getattr(self, "_stream_params", {}).items():
             new = getattr(self, name)
             if new is not old and not (isinstance(new, type(old)) and new == old):
                 raise ValueError(
@@ -370,18 +395,8 @@ random_state, verbose
 
     def _open_streams(self, X: Matrix, weight: Array, fitted: Sequence[Solution]) -> None:
         """One stream for each binary problem, at 0 or where `fit` ended."""
-        if fitted and hasattr(self, "coef_") != self._linear:
-            raise ValueError(
-                f"kernel={self.kernel!r} is not what fit was called with. Clone the estimator to"
-                " start anew."
-            )
         if joint := self._joint:
             check_joint_loss(self.loss)
-        if fitted and joint != (fitted[0].w.ndim == 2):
-            raise ValueError(
-                f"multi_class={self.multi_class!r} is not what fit was called with. Clone the"
-                " estimator to start anew."
-            )
         one = joint or len(self.classes_) == 2
         seeds = check_random_state(self.random_state).randint(
             2**31, size=1 if one else len(self.classes_)
@@ -393,6 +408,7 @@ random_state, verbose
         }
         options = [common | {"seed": int(seed)} for seed in seeds]
         opened = self._linear_streams if self._linear else self._kernel_streams
+        self._alike = not (self._linear or fitted) and _all_alike(X)
         self._streams = opened(X, weight, options, fitted)
         self._steps_before = self.t_ if fitted else 0
         self.n_iter_ = self.n_iter_ if fitted else 0
@@ -460,3 +476,8 @@ random_state, verbose
 
     def _loss(self) -> Any:
         return CLASSIFICATION[check_choice("loss", self.loss, ("hinge", "squared_hinge"))]
+
+
+def _all_alike(X: Matrix) -> bool:
+    """Whether all rows are equal, so that no rule for gamma can see a spread."""
+    return not (abs(X - X[[0] * X.shape[0]])).max() > 0.0

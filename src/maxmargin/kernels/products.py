@@ -27,7 +27,8 @@ def dots(A: Matrix, B: Matrix) -> Array:
             _core.sparse_products(_sparse_rows(A), _sparse_rows(B), out)
             return out
         B = B.toarray()  # rows of A times a dense matrix are faster where that is small
-    return np.asarray(plain(double(A) @ double(B).T))
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+        return np.asarray(plain(double(A) @ double(B).T))
 
 
 def squares(A: Matrix) -> Array:

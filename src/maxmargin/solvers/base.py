@@ -97,9 +97,9 @@ class Expansion(NamedTuple):
     values: Array
 
 
-#: Told of each look with the best weights so far, and of work between two looks without; answers
-#: True to stop.
-Report = Callable[[Record, Array | None, Any], bool]
+#: Told of each gap check with the best w and b so far and the loss with its ρ or ε, and of work
+#: between two gap checks without them; answers True to stop.
+Report = Callable[[Record, Array | None, Any, Loss], bool]
 
 
 class Solver(Protocol):
@@ -212,7 +212,7 @@ class Monitor:
         self._last_word = now
         n_iter, dual = self._working()
         record = Record(self.seconds, n_iter, math.inf, dual, math.inf)
-        if self._report(record, None, None):
+        if self._report(record, None, None, self._loss):
             self._interrupt.requested = True
 
     def due(self, n_iter: int) -> bool:
@@ -357,7 +357,8 @@ class Monitor:
         record = Record(self.seconds, n_iter, primal, dual, gap)
         self.history.append(record)
         self._last_word = time.perf_counter()
-        stop = self._report is not None and self._report(record, self._primal[1], self._given_b)
+        told = record, self._primal[1], self._given_b, self._loss
+        stop = self._report is not None and self._report(*told)
         if self._best and self._best.relative_gap <= self.tol:
             return Status.OPTIMAL
         if dual > self.objective.hopeless and primal == math.inf:

@@ -193,6 +193,8 @@ class KernelPegasosStream(PegasosStream):
         kept = np.flatnonzero((v != 0.0) | (u != 0.0))
         state = wider.__getstate__()
         if self.max_support is not None and len(kept) > self.max_support:
+            kept = _merge_equal(rows, shares, kept, (v, u))
+        if self.max_support is not None and len(kept) > self.max_support:
             lengths = np.abs(v[kept]) * np.sqrt(np.maximum(self.kernel.diagonal(rows[kept]), 0.0))
             order = np.argsort(lengths, kind="stable")
             gone, kept = kept[order[: -self.max_support]], np.sort(kept[order[-self.max_support :]])
@@ -204,6 +206,25 @@ class KernelPegasosStream(PegasosStream):
         self.iterate.__setstate__(state | {"v": v[kept], "u": u[kept]})
         if self.intercept is Intercept.FREE:
             self.anchor = self.point()[1]
+
+
+def _merge_equal(rows: Matrix, shares: Array, kept: Array, coefs: tuple[Array, Array]) -> Array:
+    """Add the coefficients of equal rows to those of the first; return the rows to keep."""
+    first: dict[tuple[bytes, ...], int] = {}
+    for row in kept:
+        at = first.setdefault((*_key(rows, row), shares[row].tobytes()), row)
+        if at != row:
+            for coef in coefs:
+                coef[at], coef[row] = coef[at] + coef[row], 0.0
+    return np.array(list(first.values()), dtype=np.intp)
+
+
+def _key(rows: Matrix, row: int) -> tuple[bytes, ...]:
+    """Return what two rows have in common if they are equal, zeros without signs."""
+    if not sparse.issparse(rows):
+        return ((rows[row] + 0.0).tobytes(),)
+    part = slice(rows.indptr[row], rows.indptr[row + 1])
+    return (rows.data[part] + 0.0).tobytes(), rows.indices[part].tobytes()
 
 
 def _stacked(first: Matrix, second: Matrix) -> Matrix:

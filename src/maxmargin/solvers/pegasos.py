@@ -219,6 +219,7 @@ class PegasosStream:
         self.offset, self.anchor = 0.0, 0.0
         self.feature = math.nan  # of the bias, chosen from the rows so far
         self.norms = RowNorms()
+        self.heaviest, self.resumed = 1.0, 0.0  # the largest mean weight so far; ‖w‖ at `resume`
         self.horizon = 0
 
     def __copy__(self) -> PegasosStream:
@@ -228,12 +229,16 @@ class PegasosStream:
 
     @property
     def radius(self) -> float:
-        """Of a ball that holds the optimum: ‖w*‖² ≤ E[weight]/λ, and at least 1/λ."""
-        return math.sqrt(max(1.0, self.norms.mean_weight) / self.lam)
+        """Of a ball that holds the optimum: ‖w*‖² ≤ E[weight]/λ, and at least 1/λ.
+
+        It never falls: neither below that of an earlier mean weight nor below ‖w‖ at `resume`.
+        """
+        return max(self.resumed, math.sqrt(self.heaviest / self.lam))
 
     def resume(self, w: Array, b: float, steps: int) -> None:
         """Go on from a fitted point as if it had been reached in so many steps of the stream."""
         self.iterate.set(w, b)
+        self.resumed = self._length()
         self.offset, self.anchor = float(steps), b if self.intercept is Intercept.FREE else 0.0
 
     @property
@@ -280,6 +285,7 @@ class PegasosStream:
         if self.n_batches == 0:
             self.horizon = sampler.n_batches
         self.norms.add(objective.diagonal, objective.problem.cost * (self.lam * X.shape[0]))
+        self.heaviest = max(self.heaviest, self.norms.mean_weight)
         self._set_feature(self._feature_of(objective))
         rows, offset = self._rows(objective), max(self.offset, curvature(objective))
         before = self._length()
@@ -316,10 +322,11 @@ class PegasosStream:
         return float(np.linalg.norm(last[: len(last) - self.iterate.n_biases]))
 
     def _pull_back(self, X: Matrix, before: float) -> None:
-        """Bring w back into the ball that the batch left, and b to what typical rows can need.
+        """Shorten a w that the batch made longer than both the radius and ‖w‖ `before` it.
 
-        A row far longer than the others would else be felt for as many steps as it is longer.
-        `before` is ‖w‖ before the batch.
+        Done with and without `projection`, which keeps every step in the ball: a row far longer
+        than the others would else be felt for as many steps as it is longer. b is cut to what
+        typical rows can need.
         """
         del X
         core, norm, most = self.iterate.core, self._length(), max(self.radius, before)

@@ -85,5 +85,6 @@ def _negligible(diagonal: Array, begins: NDArray[np.intp], totals: Array, masses
     if masses.any():
         return np.zeros_like(masses)
     longest = np.maximum.reduceat(diagonal, begins)
-    needed = np.divide(0.5, longest, out=np.full_like(longest, np.inf), where=longest > 0.0)
+    with np.errstate(over="ignore"):
+        needed = np.divide(0.5, longest, out=np.full_like(longest, np.inf), where=longest > 0.0)
     return NEGLIGIBLE * np.minimum(totals, needed)

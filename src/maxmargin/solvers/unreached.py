@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -26,13 +27,32 @@ class Unreached:
 
     def solution(self, y: Array, cost: Array, n_weights: int, seconds: float) -> Solution:
         """Return that of labels ±1 and costs, for so many weights."""
-        total, excess = float(cost.sum()), float(cost @ y)
+        return self.solutions([y], [cost], [n_weights], seconds)[0]
+
+    def solutions(
+        self, ys: list[Array], costs: list[Array], n_weights: list[int], seconds: float
+    ) -> list[Solution]:
+        """Return those of several problems; what they have in common is made once, read-only."""
+        begins = np.concatenate([[0], np.cumsum([len(y) for y in ys[:-1]])]).astype(np.intp)
+        y, cost = np.concatenate(ys), np.concatenate(costs)
+        live = cost > 0.0
+        sums = [np.add.reduceat(terms, begins) for terms in (cost, cost * y, 1.0 * live, y * live)]
+        known: dict[tuple[Any, ...], Solution] = {}
+        found = []
+        for labels, size, *key in zip(ys, n_weights, *(part.tolist() for part in sums), strict=True):
+            place = (len(labels), size, *key)
+            if place not in known:
+                known[place] = self._made(len(labels), size, key, seconds)
+            found.append(known[place])
+        return found
+
+    def _made(self, n: int, n_weights: int, sums: list[float], seconds: float) -> Solution:
+        """Return the solution for Σ C_i, Σ C_i y_i, and Σ 1 and Σ y_i where C_i > 0."""
+        total, excess, n_live, sides = sums
         b = self._intercept(total, excess)
         slacks = max(0.0, 1.0 - b), max(0.0, 1.0 + b)
         up, down = slacks if self._loss.bounded else (slacks[0] ** 2, slacks[1] ** 2)
         primal = 0.5 * (total + excess) * up + 0.5 * (total - excess) * down
-        live = cost > 0.0
-        n_live, sides = int(np.count_nonzero(live)), float(y @ live)
         certificate = Certificate(
             primal=primal,
             dual=0.0,
@@ -46,14 +66,14 @@ class Unreached:
             status=self._status,
         )
         return Solution(
-            w=np.zeros(n_weights),
+            w=_zeros(n_weights),
             b=b,
-            beta=np.zeros(len(y)),
+            beta=_zeros(n),
             loss=self._loss,
             certificate=certificate,
             solver=self._solver,
             n_iter=0,
-            mean_cost=total / max(1, len(y)),
+            mean_cost=total / max(1, n),
             history=[Record(seconds, 0, primal, 0.0, primal)],
             notes={"steps": 0.0, "bound": math.inf},
         )
@@ -62,6 +82,13 @@ class Unreached:
         if not self._free or excess == 0.0:
             return 0.0
         return math.copysign(1.0, excess) if self._loss.bounded else excess / total
+
+
+def _zeros(n: int) -> Array:
+    """Return zeros that nobody can change."""
+    zeros = np.zeros(n)
+    zeros.flags.writeable = False
+    return zeros
 
 
 def _violation(slacks: tuple[float, float], loss: Loss) -> float:

@@ -1,0 +1,114 @@
+"""The problems of a kernel machine: their samples, and what they share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin.estimators._progress import under_way
+from maxmargin.kernels import Kernel, Precomputed
+from maxmargin.losses import HINGE
+from maxmargin.objective import Objective
+from maxmargin.solution import Record, Solution
+from maxmargin.solvers import Monitor, Solver
+from maxmargin.solvers.kernel_samples import KernelSamples, SharedSamples
+from maxmargin.solvers.memory import free_memory
+from maxmargin.solvers.smo import SMO
+from maxmargin.solvers.smo_parts import Task
+from maxmargin.solvers.unreached import Unreached
+from maxmargin.validation import Array, Matrix
+
+#: Bytes of kernel values that are kept for all problems of a fit.
+_TABLE = 2**26
+
+#: Values of a sample from which on its kernel values are worth sharing.
+_WORTH_SHARING = 32
+
+
+class Posed(NamedTuple):
+    """Rows and targets as given, the samples as the kernel takes them, the rows of each class.
+
+    `level` is what was subtracted from the targets.
+    """
+
+    X: Matrix
+    y: Any
+    samples: Matrix
+    kernel: Kernel
+    members: list[NDArray[np.intp]]
+    level: float = 0.0
+
+
+def unbegun(n_samples: int) -> Solution:
+    """Return f = 0, where a problem is before its first gap check."""
+    return under_way(Record(0.0, 0, math.inf, 0.0, math.inf), np.zeros(n_samples), 0.0, HINGE)
+
+
+def has_constant_answer(objective: Objective) -> bool:
+    """Whether the answer to problems like this one that were not begun is known."""
+    return objective.loss is HINGE and not objective.hard and objective.mass is None
+
+
+def reached_or_not(
+    found: list[Solution | None], tasks: list[Task], first: Monitor, solver: str
+) -> list[Solution]:
+    """Return the solutions, with the best constants where there is none."""
+    left = [task for task, solution in zip(tasks, found, strict=True) if solution is None]
+    if not left:
+        return [solution for solution in found if solution]
+    objective = first.objective
+    unreached = Unreached(objective.loss, objective.intercept, first.halted(0), solver)
+    rows, targets, costs = ([task[part] for task in left] for part in range(3))
+    rest = iter(unreached.solutions(targets, costs, list(map(len, rows)), first.seconds))
+    return [solution or next(rest) for solution in found]
+
+
+def places(n: int) -> Array:
+    return np.arange(n, dtype=np.float64)[:, np.newaxis]
+
+
+def tabulated(
+    X: Matrix, kernel: Kernel, members: list[NDArray[np.intp]] | None
+) -> tuple[Array, Precomputed]:
+    """Return the samples as positions in the table of their kernel values, class by class."""
+    n = X.shape[0]
+    order = np.arange(n) if members is None else np.concatenate(members)
+    at, X = np.empty((n, 1)), X[order]
+    at[order] = places(n)
+    return at, Precomputed(kernel(X, X), kernel.mercer)
+
+
+def are_small(X: Matrix, kernel: Kernel, tasks: list[Task], small: int) -> bool:
+    """Whether several problems need the same kernel values, and few enough to keep them all."""
+    if len(tasks) == 1 or kernel.mercer is None or 8 * X.shape[0] ** 2 > _TABLE:
+        return False
+    return max(len(rows) for rows, _, _ in tasks) <= small
+
+
+def shared_samples(
+    X: Matrix,
+    kernel: Kernel,
+    members: list[NDArray[np.intp]] | None,
+    solver: Solver,
+    cache_size: float | None,
+) -> SharedSamples | None:
+    """Return what pairs of classes share, where they are large and their rows worth keeping."""
+    if members is None or len(members) < 3:
+        return None
+    if not isinstance(solver, SMO) or X.shape[0] <= 2 * solver.small:
+        return None
+    samples = KernelSamples(kernel, X, solver.n_threads)
+    if samples.formula is None or samples.stored < _WORTH_SHARING or samples.far.any():
+        return None
+    cache = 0.25e-6 * free_memory() if cache_size is None else 0.5 * float(cache_size)
+    return SharedSamples(samples, members, cache)
+
+
+def rows_of(X: Matrix, rows: NDArray[np.intp]) -> Matrix:
+    """Return those rows; X itself if they are all of it, in order."""
+    if len(rows) == X.shape[0] and np.array_equal(rows, np.arange(len(rows))):
+        return X
+    return X[rows]
