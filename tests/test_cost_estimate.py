@@ -1,6 +1,8 @@
 """estimate_cost: sane figures and the right advice, without a fit of all the data."""
 
 import itertools
+import subprocess
+import sys
 import time
 from dataclasses import FrozenInstanceError
 
@@ -43,6 +45,38 @@ def test_memory_is_that_of_the_rows_kept():
     small = estimate(SVC(cache_size=20), noise(n))
     assert 20e6 < small.memory_bytes < 40e6
     assert small.cache_rows == 20_000_000 // (4 * n)
+
+
+PEAK = """
+import numpy as np
+from sklearn.datasets import make_classification
+from maxmargin import SVC
+
+def memory(name):
+    with open("/proc/self/status") as file:
+        return next(1024 * int(line.split()[1]) for line in file if line.startswith(name))
+
+X, y = make_classification(12_000, 60, flip_y=0.6, random_state=0)
+model = SVC(tol=0.01, cache_size={cache_size})
+print(model.estimate_cost(X, y, max_time=0.5).memory_bytes)
+before = memory("VmRSS:")
+model.fit(X, y)
+print(memory("VmHWM:") - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from Linux's /proc")
+@pytest.mark.parametrize("cache_size", [None, 100, 1000])
+def test_memory_is_the_peak_of_the_fit(cache_size):
+    """To within a factor of 1.6; cheap rows do not fill the memory if no cache_size is given."""
+    program = PEAK.format(cache_size=cache_size)
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True
+    )
+    expected, peak = map(int, ran.stdout.split())
+    assert peak / 1.6 < expected < 1.6 * peak
+    if cache_size is None:
+        assert peak < 350e6
 
 
 def test_more_samples_take_more_time_memory_and_support_vectors():

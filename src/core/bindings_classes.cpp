@@ -234,7 +234,8 @@ void bind_classes(nb::module_& m) {
       .def(
           "__init__",
           [](BoundClassSmo* self, const BoundSource& source, const BoundClasses& classes, bool free,
-             double penalty, Size working, Size capacity, std::optional<InMatrix<double>> kernel) {
+             double penalty, Size working, Size capacity, std::optional<InMatrix<double>> kernel,
+             std::optional<Size> first) {
             const Size n = source.n_samples;
             require(n > 0 && working >= 2, "nothing to work on");
             require(classes.n_samples == n, "classes and rows differ in length");
@@ -249,12 +250,12 @@ void bind_classes(nb::module_& m) {
                                           penalty,
                                           kernel ? kernel->data() : nullptr,
                                           source.n_threads};
-            new (self)
-                BoundClassSmo{std::make_unique<ClassSmo>(problem, working, capacity, source.rows)};
+            new (self) BoundClassSmo{std::make_unique<ClassSmo>(
+                problem, working, capacity, first.value_or(capacity), source.rows)};
           },
           "source"_a, "classes"_a, "free"_a, "penalty"_a, "working"_a, "capacity"_a,
-          "kernel"_a.noconvert() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
-          nb::keep_alive<1, 8>())
+          "kernel"_a.noconvert() = nb::none(), "first"_a = nb::none(), nb::keep_alive<1, 2>(),
+          nb::keep_alive<1, 3>(), nb::keep_alive<1, 8>())
       .def(
           "run",
           [](BoundClassSmo& self, double tol, double negligible, Size max_outer,

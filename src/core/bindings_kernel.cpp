@@ -351,7 +351,7 @@ void bind_kernel(nb::module_& m) {
           "__init__",
           [](BoundSmo* self, const BoundSource& source, In<double> target, In<double> lower,
              In<double> upper, Groups group, double epsilon, bool balanced, Size working,
-             Size capacity) {
+             Size capacity, std::optional<Size> first) {
             const Size n = source.n_samples;
             require(n > 0 && working >= 2, "nothing to work on");
             require_length(target, n, "target");
@@ -361,12 +361,13 @@ void bind_kernel(nb::module_& m) {
             const SmoProblem problem{
                 n,       target.data(), lower.data(),    upper.data(), group.data(),
                 epsilon, balanced,      source.n_threads};
-            new (self) BoundSmo{std::make_unique<Smo>(problem, working, capacity, source.rows)};
+            new (self) BoundSmo{std::make_unique<Smo>(problem, working, capacity,
+                                                      first.value_or(capacity), source.rows)};
           },
           "source"_a, "target"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
           "group"_a.noconvert(), "epsilon"_a, "balanced"_a, "working"_a, "capacity"_a,
-          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
-          nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>())
+          "first"_a = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+          nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>())
       .def(
           "run",
           [](BoundSmo& self, double tol, double negligible, Size max_outer, nb::callable stop) {
@@ -396,7 +397,8 @@ void bind_kernel(nb::module_& m) {
       .def_prop_ro("steps", [](const BoundSmo& self) { return self.smo->steps; })
       .def_prop_ro("outer_steps", [](const BoundSmo& self) { return self.smo->outer_steps; })
       .def_prop_ro("rows_computed",
-                   [](const BoundSmo& self) { return self.smo->cache().rows_computed(); });
+                   [](const BoundSmo& self) { return self.smo->cache().rows_computed(); })
+      .def_prop_ro("most_held", [](const BoundSmo& self) { return self.smo->cache().most_held(); });
 }
 
 }  // namespace maxmargin

@@ -97,13 +97,15 @@ class ClassSmo {
   double violation = std::numeric_limits<double>::infinity();
   double gap = std::numeric_limits<double>::infinity(), dual = 0.0;  // about
 
-  ClassSmo(const ClassSmoProblem& problem, Size working, Size capacity, RowSource source)
+  ClassSmo(const ClassSmoProblem& problem, Size working, Size capacity, Size first,
+           RowSource source)
       : alpha(static_cast<std::size_t>(problem.n * problem.n_classes), 0.0),
         pull(alpha.size(), 1.0),
         b(problem.n_classes, 0.0),
         problem_(problem),
         working_(std::min(working, problem.n)),
-        cache_(problem.n, std::max(capacity, working_), std::move(source), problem.n_threads),
+        cache_(problem.n, std::max(capacity, working_), std::max(first, working_),
+               std::move(source), problem.n_threads),
         member_(problem.n, 0),
         violation_(problem.n),
         anchor_(b),

@@ -27,7 +27,7 @@ class KernelView {
       : n_samples(n),
         n_features(n_features),
         together_(std::min(together, std::min(capacity, n))),
-        cache_(n, capacity, std::move(source)) {
+        cache_(n, capacity, capacity, std::move(source)) {
     wanted_.reserve(static_cast<std::size_t>(together_));
   }
 

@@ -1,7 +1,10 @@
 // Kernel rows in a given number of bytes; the least recently used give way.
 //
-// Memory is taken as rows come, block by block: a fit that needs few rows takes little. Where there
-// is no more to be had, the rows held must do, until more are needed at a time than are held.
+// Memory is taken as rows come, block by block: a fit that needs few rows takes little. Beyond the
+// `first` rows it is taken only where it pays: whenever as many rows were computed a second time as
+// are held, twice as many are held from then on. So at most two rows are computed again for each
+// that is held, until all are held that may be. Where there is no more memory to be had, the rows
+// held must do, until more are needed at a time than are held.
 #pragma once
 
 #include <algorithm>
@@ -20,18 +23,21 @@ namespace maxmargin {
 
 class RowCache {
  public:
-  RowCache(Size n, Size capacity, RowSource source, int n_threads = 1)
+  RowCache(Size n, Size capacity, Size first, RowSource source, int n_threads = 1)
       : n_(n),
         most_(std::min(capacity, n)),
-        capacity_(most_),
-        source_(std::move(source)),
         rows_per_block_(std::max<Size>(1, kBlockValues / std::max<Size>(1, n))),
+        first_(std::min(whole_blocks(first), most_)),
+        capacity_(first_),
+        source_(std::move(source)),
         slot_(n, -1),
+        known_(n, 0),
         n_threads_(n_threads) {}
   RowCache(const RowCache&) = delete;
   RowCache(RowCache&&) = default;
 
   Size rows_computed() const { return rows_computed_; }
+  Size most_held() const { return most_held_; }
 
   // Row i, which must have been fetched and not given way since.
   const float* row(Size i) const { return at(slot_[i]); }
@@ -48,6 +54,11 @@ class RowCache {
         missing_.push_back(index[k]);
     }
     if (missing_.empty()) return;
+    for (const std::int32_t i : missing_) again_ += known_[i];
+    if (again_ >= capacity_ && capacity_ < most_) {
+      capacity_ = std::min(2 * capacity_, most_);
+      again_ = 0;
+    }
     const std::vector<std::int32_t> slots = room_for(static_cast<Size>(missing_.size()), count);
     std::vector<float*> out(missing_.size());
     for (std::size_t k = 0; k < missing_.size(); ++k) {
@@ -88,8 +99,10 @@ class RowCache {
     owner_.clear();
     used_.clear();
     std::fill(slot_.begin(), slot_.end(), -1);
+    std::fill(known_.begin(), known_.end(), 0);
     filled_ = 0;
-    capacity_ = most_;
+    again_ = 0;
+    capacity_ = first_;
   }
 
   // Values among the samples of a set, whose rows must be held but for the first `kept`: these are
@@ -113,6 +126,11 @@ class RowCache {
   static constexpr Size kBlockValues = Size{1} << 23;  // 32 MB, which malloc maps and unmaps
   static constexpr Size kReserve = 2 * kBlockValues;   // left to others where memory is short
 
+  // So many slots or a few more: only the last block may be shorter than the others.
+  Size whole_blocks(Size slots) const {
+    return (slots + rows_per_block_ - 1) / rows_per_block_ * rows_per_block_;
+  }
+
   float* at(Size slot) const {
     return blocks_[slot / rows_per_block_].get() + slot % rows_per_block_ * n_;
   }
@@ -127,6 +145,7 @@ class RowCache {
     if (took < kShort && rows == piece_) piece_ *= 2;
     if (took > kLong) piece_ = std::max<Size>(1, piece_ / 2);
     rows_computed_ += rows;
+    for (Size k = 0; k < rows; ++k) known_[index[k]] = 1;
     return rows;
   }
 
@@ -143,6 +162,7 @@ class RowCache {
       used_.resize(slots + more, 0);
       owner_.resize(slots + more, -1);
       blocks_.push_back(std::move(block));
+      most_held_ = std::max(most_held_, slots + more);
     } catch (const std::bad_alloc&) {
       used_.resize(slots);
       reserve_.reset();
@@ -153,7 +173,7 @@ class RowCache {
 
   // Slots never used, then those used longest ago; `needed` are in use from now on.
   std::vector<std::int32_t> room_for(Size count, Size needed) {
-    if (needed > capacity_) capacity_ = most_;  // memory was short: it is asked for again
+    if (needed > capacity_) capacity_ = first_;  // memory was short: it is asked for again
     std::vector<std::int32_t> slots;
     while (filled_ < capacity_ && static_cast<Size>(slots.size()) < count) {
       if (filled_ == static_cast<Size>(owner_.size())) {
@@ -174,14 +194,18 @@ class RowCache {
   }
 
   Size n_;
-  Size most_, capacity_;  // slots: that there may be, and that memory was found for
-  RowSource source_;
+  Size most_;  // slots that there may be
   Size rows_per_block_;
+  Size first_, capacity_;  // slots at first, and at present: those of whole blocks, or all
+  RowSource source_;
   std::vector<std::unique_ptr<float[]>> blocks_;
   std::unique_ptr<float[]> reserve_;  // never touched
   std::vector<std::int32_t> slot_;    // of each sample; -1: none
   std::vector<std::int32_t> owner_;   // of each slot; -1: none
   std::vector<std::int64_t> used_;    // when each slot was last asked for
+  std::vector<std::uint8_t> known_;   // whether the row of each sample was computed before
+  Size again_ = 0;                    // rows computed once more since the capacity last grew
+  Size most_held_ = 0;                // slots that there were at a time
   Size piece_ = 2;                    // rows that are computed in a moment
   std::int64_t time_ = 0;
   Size filled_ = 0;  // slots that were ever in use

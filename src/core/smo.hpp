@@ -123,14 +123,15 @@ class Smo {
   std::vector<double> threshold;  // of each group, midway between its two sides
   bool stuck = false;             // nothing is left to gain that rounding would show
 
-  Smo(const SmoProblem& problem, Size working, Size capacity, RowSource source)
+  Smo(const SmoProblem& problem, Size working, Size capacity, Size first, RowSource source)
       : beta(problem.n, 0.0),
         residual(problem.target, problem.target + problem.n),
         threshold(1 + *std::max_element(problem.group, problem.group + problem.n), 0.0),
         problem_(problem),
         n_groups_(static_cast<int>(threshold.size())),
         working_(std::min(working, problem.n)),
-        cache_(problem.n, std::max(capacity, working_), std::move(source), problem.n_threads),
+        cache_(problem.n, std::max(capacity, working_), std::max(first, working_),
+               std::move(source), problem.n_threads),
         member_(problem.n, 0),
         up_(problem.n),
         down_(problem.n),

@@ -158,3 +158,26 @@ def test_lack_of_memory_is_no_crash(n, megabytes, expected):
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
     )
     assert expected in ran.stdout, ran.stdout + ran.stderr
+
+
+def test_memory_beyond_the_first_rows_is_taken_as_rows_come_again():
+    """A block of memory holds 2097 rows of 4000 values; these do until as many came again."""
+    n = 4000
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(n, 2)), np.where(rng.random(n) < 0.5, -1.0, 1.0)
+
+    def solved(C, tol, first):
+        lower, upper = C * np.minimum(y, 0.0), C * np.maximum(y, 0.0)
+        smo = _core.Smo(
+            KernelSamples(Gaussian(5.0), X).rows(), y, lower, upper, np.zeros(n, dtype=np.uint8),
+            0.0, True, 128, n, first,
+        )  # fmt: skip
+        smo.run(tol, 0.0, 10_000, lambda: False)
+        return smo
+
+    rough, precise, plain = solved(1.0, 0.2, 64), solved(100.0, 1e-2, 64), solved(100.0, 1e-2, n)
+    assert rough.most_held == 2**23 // n
+    assert rough.rows_computed > rough.most_held
+    assert precise.most_held == plain.most_held == n
+    assert precise.rows_computed <= plain.rows_computed + 2 * n
+    assert precise.dual == pytest.approx(plain.dual, rel=0.02)

@@ -21,7 +21,7 @@ from maxmargin.multiclass import n_threads
 from maxmargin.solvers.kernel_samples import KernelSamples
 from maxmargin.solvers.memory import free_memory
 from maxmargin.solvers.qp import QP, refuse_many
-from maxmargin.solvers.smo import SMO
+from maxmargin.solvers.smo import SMO, row_capacities, row_capacity
 from maxmargin.validation import Array, Matrix, check_positive, scale_advice
 
 #: Samples in the first fit; each further one has twice as many.
@@ -32,6 +32,9 @@ _PIECE, _ROWS = 2000, 48
 
 #: Where a fit is long, and where an approximation of the kernel should be thought of.
 _LONG, _MANY = 600.0, 200_000
+
+#: Rows in an outer step that were given up before, of those that no longer fit.
+_NEW_ROWS = 64
 
 #: Arrays of n doubles in the state of solver and certificate.
 _STATE = 16
@@ -77,7 +80,8 @@ class _Measured:
     n_support: int
     rows: float  # of the largest problem
     values: float  # of the kernel, in all problems
-    together: int  # problems in threads
+    n_problems: int
+    together: int  # of them, in threads
     finished: bool
     kernel: Kernel | None
 
@@ -105,6 +109,7 @@ class _Measured:
             n_support=max(1, len(model.support_)),
             rows=max(1.0, *rows),
             values=max(1.0, float(np.dot(sizes, rows))),
+            n_problems=len(sizes),
             together=min(len(sizes), n_threads(model.n_jobs)),
             finished=Status.STOPPED_BY_TIME not in statuses,
             kernel=model._fitted_kernel,
@@ -136,7 +141,7 @@ def estimate_cost(model: Any, X: Matrix, y: NDArray[Any] | None, max_time: float
 
     rows = min(largest, round(grown("rows", 0.5, 1.0)))
     outer_steps = grown("outer_steps", 0.3, 1.5)
-    capacity = largest if whole else _capacity(model, largest, last.together)
+    capacity, first = (largest, largest) if whole else _capacities(model, X, largest, last)
     values = last.values * ratio * max(1.0, rows / last.rows)
     if rows > capacity:  # half of a working set is new in each outer step
         values += outer_steps * (1.0 - capacity / rows) * 0.5 * SMO.working_set * largest
@@ -144,7 +149,8 @@ def estimate_cost(model: Any, X: Matrix, y: NDArray[Any] | None, max_time: float
     least = min(fit.seconds for fit in fits)
     stepping = max(0.0, last.seconds - least - per_value * last.values) / last.outer_steps
     seconds = least + per_value * values + stepping * outer_steps * 0.5 * (1.0 + ratio)
-    memory = _memory(X, largest, min(rows, capacity) * last.together)
+    held = min(rows, _held(rows, first, capacity, _NEW_ROWS * outer_steps))
+    memory = _memory(X, largest, held * last.together)
     cost = CostEstimate(
         n_samples=n,
         seconds=last.seconds * ratio**3 if whole else seconds,
@@ -189,11 +195,25 @@ def _turns(y: NDArray[Any]) -> Array:
     return np.asarray(np.where(rank < 2, 0.0, (rank + 0.5) / counts[label]))
 
 
-def _capacity(model: Any, n: int, together: int) -> int:
-    """Kernel rows of n values that the cache of each problem may hold."""
-    given = model.cache_size
-    size = 1e6 * given if given is not None else 0.5 * free_memory() / together
-    return int(min(n, max(SMO.working_set, size // (4 * n))))
+def _capacities(model: Any, X: Matrix, n: int, last: _Measured) -> tuple[int, int]:
+    """Return the kernel rows of n values that a problem may keep, and those it begins with."""
+    cache = model._kernel_solver(last.n_problems, n_threads(model.n_jobs)).cache_size
+    if last.kernel is None:
+        most = row_capacity(n, cache, SMO.working_set)
+        return most, most
+    samples = KernelSamples(last.kernel, X[:_PIECE])
+    return row_capacities(samples, n, cache, SMO.working_set)
+
+
+def _held(rows: int, first: int, most: int, asked: float) -> int:
+    """Return how many rows the cache grows to: twice as many whenever so many came again."""
+    held, again = first, asked
+    while held < min(rows, most):
+        again -= held / (1.0 - held / rows)
+        if again < 0.0:
+            break
+        held = min(2 * held, most)
+    return held
 
 
 def _seconds_per_value(kernel: Kernel | None, X: Matrix, n_threads: int) -> float:

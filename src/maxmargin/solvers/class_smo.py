@@ -19,12 +19,11 @@ from maxmargin.solvers.base import Monitor, Start
 from maxmargin.solvers.class_polish import face_step
 from maxmargin.solvers.kernel_samples import KernelSamples, affords_float64
 from maxmargin.solvers.smo import (
-    cache_for,
     exact_values,
     out_of_memory,
     refuse_huge,
     refuse_negative,
-    row_capacity,
+    row_capacities,
     whole,
 )
 from maxmargin.validation import Array, as_floats, check_count, check_positive
@@ -185,10 +184,10 @@ class _Ascent:
             K = np.ascontiguousarray(K - self.means - self.means[:, np.newaxis] + self.mean)
         squares = np.maximum(objective.diagonal - 2.0 * self.means + self.mean, 0.0)
         penalty = max(np.average(squares, weights=problem.cost), 1.0 / problem.cost.sum())
-        cache = cache_for(samples, setting.cache_size)
-        capacity = row_capacity(problem.n_samples, cache, setting.working_set)
+        working = setting.working_set
+        most, first = row_capacities(samples, problem.n_samples, setting.cache_size, working)
         self.engine = _core.ClassSmo(
-            rows, objective.classes, self.free, penalty, setting.working_set, capacity, K
+            rows, objective.classes, self.free, penalty, working, most, K, first
         )
 
     @property

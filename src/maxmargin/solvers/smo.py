@@ -56,6 +56,9 @@ _LARGEST = 1e30
 #: rows to compute again.
 _CACHE_IF_CHEAP = {48: 256.0, 128: 1000.0}
 
+#: Megabytes of these that are taken at once; more only as rows are computed a second time.
+_CACHE_AT_FIRST = 256.0
+
 #: Working sets that all samples make, and the least size of one: of large ones most rows would be
 #: asked for before it is known which matter.
 _SETS, _LEAST_SET = 16, 128
@@ -88,7 +91,8 @@ class SMO:
         a sixteenth, but 128.
     cache_size : float or None
         Megabytes for kernel rows; None: half of the memory that is free, or 256 or 1,000 for
-        samples of so few values, 48 or 128, that rows are cheaper to compute than to keep.
+        samples of so few values, 48 or 128, that rows are cheap to compute. Of these, more than
+        256 are taken only as rows turn out to be needed again and again.
     n_threads : int
         Threads for kernel values.
     small : int
@@ -217,7 +221,7 @@ class SMO:
     ) -> _core.Smo:
         """Return the core's solver, for a part of the variables if one is given."""
         rows, at = samples.rows(part), slice(None) if part is None else part
-        cache, target = cache_for(samples, self.cache_size), form.target[at]
+        target = form.target[at]
         working = self._working(len(target))
         return _core.Smo(
             rows.twice() if form.doubled else rows,
@@ -228,7 +232,7 @@ class SMO:
             form.epsilon,
             form.balanced,
             working,
-            row_capacity(len(target), cache, working),
+            *row_capacities(samples, len(target), self.cache_size, working),
         )
 
     def _is_small(self, objective: Objective) -> bool:
@@ -393,6 +397,17 @@ def cache_for(samples: KernelSamples, cache_size: float | None) -> float | None:
     if cache_size is not None or samples.formula is None:
         return cache_size
     return next((most for few, most in _CACHE_IF_CHEAP.items() if samples.stored < few), None)
+
+
+def row_capacities(
+    samples: KernelSamples, n: int, cache_size: float | None, least: int
+) -> tuple[int, int]:
+    """Return how many rows of n values may be kept, and how many before any is needed twice."""
+    cache = cache_for(samples, cache_size)
+    most = row_capacity(n, cache, least)
+    if cache_size is not None or cache is None:
+        return most, most
+    return most, min(most, row_capacity(n, _CACHE_AT_FIRST, least))
 
 
 def _short_of_rows(samples: KernelSamples, n: int) -> bool:
