@@ -30,6 +30,8 @@ from maxmargin.rounding import (
     exact_brackets,
     exact_residuals,
     rounding_doubt,
+    row_error,
+    value_doubt,
 )
 from maxmargin.validation import Array
 
@@ -432,7 +434,8 @@ def _summed_exactly(
     error = dual_error(objective, size, part.size)
     lost = error * (math.sqrt(2.0 * apart) + 0.5 * error)
     slip = _slip(objective.intercept is Intercept.FREE, b, math.fsum(beta), part.size)
-    lost += slip
+    length = math.sqrt(squares.own)
+    lost += slip + value_doubt(objective, part, row_error(problem, length, b))
     lost = lost if lost > UNIT * primal else 0.0  # less than the last digit of P
     gap = float(brackets.sum()) + apart + lost
     dual_square = objective.regularized(squares.dual, dual_b)

@@ -306,15 +306,15 @@ class Monitor:
         objective, (w, b, beta, n_iter, z, dual_w) = self.objective, point
         # A perceptron's loss is least on the boundary: its b stays.
         if objective.intercept is Intercept.FREE and objective.loss.regularized:
-            b = self._representable(objective.best_intercept(z, b))
+            b = self._representable(w, objective.best_intercept(z, b))
         certificate = certify_products(objective, w, b, beta, z, dual_w)
         self._keep(certificate, (w, b), beta)
         return self._decide(n_iter)
 
-    def _representable(self, b: float) -> float:
-        """Return b so that b + level is a double: the intercept that the model will have."""
-        level = self.objective.problem.level
-        return (b + level) - level
+    def _representable(self, w: Array, b: float) -> float:
+        """Return the b for which the intercept that the model will have is a double."""
+        problem = self.objective.problem
+        return problem.own_intercept(w, problem.given_intercept(w, b))
 
     def judge(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:
         """Certify the point, remember what is best of it, and decide. w must not change later."""
@@ -364,9 +364,9 @@ class Monitor:
 
     @property
     def _given_b(self) -> Any:
-        """The best intercept, for the targets that were given."""
-        level = self.objective.problem.level
-        return self._primal[2] + level if level else self._primal[2]
+        """The best intercept, for the rows and targets that were given."""
+        _, w, b = self._primal
+        return self.objective.problem.given_intercept(w, b)
 
     def _relative(self, gap: float) -> float:
         return relative(gap, self._dual[0], self.objective.negligible)
