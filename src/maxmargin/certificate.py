@@ -416,7 +416,9 @@ def _summed(
     if counts(doubt, gap, primal) or part.brackets + apart == 0.0:
         return _summed_exactly(objective, w, b, beta, dual_w, part)
     gap += doubt
-    dual = part.conjugates - objective.regularized(squares.dual, dual_b) - slip
+    dual_square = objective.regularized(squares.dual, dual_b)
+    own = slip + error * (math.sqrt(2.0 * dual_square) + 0.5 * error)
+    dual = max(part.conjugates - dual_square - own, primal - gap)
     return tallied(part, (primal, dual, gap), squares.own, objective.negligible)
 
 
@@ -440,5 +442,6 @@ def _summed_exactly(
     gap = float(brackets.sum()) + apart + lost
     dual_square = objective.regularized(squares.dual, dual_b)
     cancels = part.size * (problem.extent.reach + loss.epsilon) + dual_square > primal
-    dual = primal - gap if cancels else part.conjugates - dual_square - slip
+    own = slip + error * (math.sqrt(2.0 * dual_square) + 0.5 * error)
+    dual = primal - gap if cancels else max(part.conjugates - dual_square - own, primal - gap)
     return tallied(part, (primal, dual, gap), squares.own, objective.negligible)

@@ -37,7 +37,9 @@ def certify_joint(objective: JointObjective, W: Array, b: Array, beta: Array) ->
     losses, brackets = part.losses, part.brackets
     doubt = _doubt(objective, part, math.sqrt(square), b)
     primal, gap = objective.regularizer(W, b) + losses, brackets + apart + lost + doubt
-    dual = part.conjugates - objective.regularizer(dual_W, dual_b) - slip
+    dual_square = objective.regularizer(dual_W, dual_b)
+    own = slip + _dual_rounding(objective, part.conjugates, dual_square)
+    dual = max(part.conjugates - dual_square - own, primal - gap)
     if counts(doubt, gap - doubt, primal):
         losses, brackets = _exact_brackets(objective, W, b, beta)
         primal = objective.regularizer(W, b) + losses
@@ -61,15 +63,15 @@ def _rates(objective: JointObjective, part: _core.Tally) -> float:
     return 2.0 * float(objective.problem.extent.total_cost + part.conjugates)
 
 
-def _dual_rounding(objective: JointObjective, mass: float, apart: float) -> float:
-    """Return what the rounding of β'X may add to the gap; mass is Σ β_iy, apart ½‖W − W_β‖²."""
+def _dual_rounding(objective: JointObjective, mass: float, square: float) -> float:
+    """Return what the rounding of β'X may add to the gap; mass is Σ β_iy, square ½‖W − W_β‖²."""
     problem = objective.problem
     length = math.sqrt(problem.longest)
     if objective.intercept is Intercept.PENALIZED:
         length += objective.intercept_scaling
     rows = 0.0 if problem.origin is None else problem.origin.error
     error = 2.0 * mass * (sum_error(problem.n_samples) * length + rows)
-    return error * (math.sqrt(2.0 * apart) + 0.5 * error)
+    return error * (math.sqrt(2.0 * square) + 0.5 * error)
 
 
 def _exact_brackets(

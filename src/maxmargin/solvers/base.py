@@ -24,6 +24,7 @@ from maxmargin.certificate import (
 )
 from maxmargin.losses import Loss
 from maxmargin.objective import Intercept, Objective, SumError
+from maxmargin.rounding import UNIT
 from maxmargin.solution import Record, Solution
 from maxmargin.solvers.interrupt import Interrupt
 from maxmargin.solvers.kernel_samples import KernelSamples
@@ -31,6 +32,9 @@ from maxmargin.validation import Array
 
 #: Longest time between two looks at the clock and at Ctrl-C.
 SECONDS_PER_CALL = 0.05
+
+#: Gap checks without any change, each after half as many iterations again, that show a stall.
+_CHECKS_UNMOVED = 8
 
 #: Between two words about work that no look has interrupted.
 SECONDS_PER_WORD = 1.0
@@ -155,6 +159,7 @@ class Monitor:
         self.latest: Certificate  # of a kernel machine, at the last look
         self.doubt = 0.0  # the part of the last gap that is due to the errors of float32
         self._n_iter = 0
+        self._unmoved = 0  # gap checks in a row
 
     @property
     def tol(self) -> float:
@@ -179,6 +184,11 @@ class Monitor:
     def dual(self) -> float:
         """Best proven lower bound of the optimum so far."""
         return self._dual[0]
+
+    @property
+    def stalled(self) -> bool:
+        """Whether neither bound has moved by more than rounding in the last gap checks."""
+        return self._unmoved >= _CHECKS_UNMOVED
 
     def iterations_left(self, n_iter: int, wanted: int) -> int:
         """How many of the wanted iterations max_iter still allows."""
@@ -353,6 +363,7 @@ class Monitor:
             self._best = self._certify_best()
         gap = self._best.gap if self._best else primal - dual
         record = Record(self.seconds, n_iter, primal, dual, gap)
+        self._unmoved = self._unmoved + 1 if self._unmoved_since(primal, dual) else 0
         self.history.append(record)
         self._last_word = time.perf_counter()
         stop = self._report is not None and self._report(record, self._primal[1], self._given_b)
@@ -361,6 +372,15 @@ class Monitor:
         if dual > self.objective.hopeless and primal == math.inf:
             return Status.INFEASIBLE
         return Status.INTERRUPTED if stop else self.halted(n_iter)
+
+    def _unmoved_since(self, primal: float, dual: float) -> bool:
+        """Whether the bounds are those of the last gap check, up to rounding."""
+        if not self.history:
+            return False
+        last = self.history[-1]
+        return last.primal - primal <= 4.0 * UNIT * abs(primal) and dual - last.dual <= (
+            4.0 * UNIT * abs(dual)
+        )
 
     @property
     def _given_b(self) -> Any:

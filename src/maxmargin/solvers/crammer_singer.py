@@ -162,6 +162,8 @@ class CrammerSinger:
             if look:
                 status, looked = ascent.judged_by(monitor), sweep.steps
                 gap = monitor.history[-1].gap
+                if status is Status.RUNNING and monitor.stalled:
+                    status = Status.STALLED
                 if promising:  # so much closer, if the estimate keeps its ratio to the proof
                     trust *= max(0.25, min(0.8, 0.9 * tol * monitor.dual / max(gap, 1e-300)))
                 if promising or gap > 4.0 * sweep.last_gap:

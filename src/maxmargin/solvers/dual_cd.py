@@ -76,6 +76,8 @@ class DualCD:
             if status is Status.RUNNING and not promising and not monitor.due(sweep.epochs):
                 continue
             status = judge()
+            if status is Status.RUNNING and monitor.stalled:
+                status = Status.STALLED
             if status is Status.RUNNING:  # without what rounding left of steps that cancel
                 w, sweep.bias_weight = problem.combine(beta), bias.feature * float(beta.sum())
             if promising:
