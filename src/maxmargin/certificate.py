@@ -379,7 +379,10 @@ def certify_products(
 
 
 def _separating(objective: Objective, f: Array, certificate: Certificate) -> Certificate:
-    """Return the certificate; of a perceptron it proves nothing unless y f > 0 at every sample."""
+    """Return the certificate; of a perceptron it proves nothing unless y f > 0 at every sample.
+
+    That is as f is computed, which is what predictions will be.
+    """
     problem = objective.problem
     if objective.loss.regularized or (problem.y * f > 0.0)[problem.cost > 0.0].all():
         return certificate
