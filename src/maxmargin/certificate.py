@@ -30,6 +30,8 @@ from maxmargin.rounding import (
     exact_brackets,
     exact_residuals,
     rounding_doubt,
+    row_error,
+    value_doubt,
 )
 from maxmargin.validation import Array
 
@@ -392,7 +394,10 @@ def certify_products(
 
 
 def _separating(objective: Objective, f: Array, certificate: Certificate) -> Certificate:
-    """Return the certificate; of a perceptron it proves nothing unless y f > 0 at every sample."""
+    """Return the certificate; of a perceptron it proves nothing unless y f > 0 at every sample.
+
+    That is as f is computed, which is what predictions will be.
+    """
     problem = objective.problem
     if objective.loss.regularized or (problem.y * f > 0.0)[problem.cost > 0.0].all():
         return certificate
@@ -429,7 +434,9 @@ def _summed(
     if counts(doubt, gap, primal) or part.brackets + apart == 0.0:
         return _summed_exactly(objective, w, b, beta, dual_w, part)
     gap += doubt
-    dual = part.conjugates - objective.regularized(squares.dual, dual_b) - slip
+    dual_square = objective.regularized(squares.dual, dual_b)
+    own = slip + error * (math.sqrt(2.0 * dual_square) + 0.5 * error)
+    dual = max(part.conjugates - dual_square - own, primal - gap)
     return tallied(part, (primal, dual, gap), squares.own, objective.negligible)
 
 
@@ -447,10 +454,12 @@ def _summed_exactly(
     error = dual_error(objective, size, part.size)
     lost = error * (math.sqrt(2.0 * apart) + 0.5 * error)
     slip = _slip(objective.intercept is Intercept.FREE, b, math.fsum(beta), part.size)
-    lost += slip
+    length = math.sqrt(squares.own)
+    lost += slip + value_doubt(objective, part, row_error(problem, length, b))
     lost = lost if lost > UNIT * primal else 0.0  # less than the last digit of P
     gap = float(brackets.sum()) + apart + lost
     dual_square = objective.regularized(squares.dual, dual_b)
     cancels = part.size * (problem.extent.reach + loss.epsilon) + dual_square > primal
-    dual = primal - gap if cancels else part.conjugates - dual_square - slip
+    own = slip + error * (math.sqrt(2.0 * dual_square) + 0.5 * error)
+    dual = primal - gap if cancels else max(part.conjugates - dual_square - own, primal - gap)
     return tallied(part, (primal, dual, gap), squares.own, objective.negligible)

@@ -12,7 +12,7 @@ import maxmargin._core as _core
 from maxmargin.certificate import Certificate, refuse_intercept, tallied
 from maxmargin.joint import JointExpansion, JointObjective
 from maxmargin.objective import Intercept
-from maxmargin.rounding import UNIT, added, counts, exact_products, sum_error
+from maxmargin.rounding import UNIT, added, counts, exact_products, row_error, sum_error
 from maxmargin.validation import Array
 
 
@@ -32,10 +32,14 @@ def certify_joint(objective: JointObjective, W: Array, b: Array, beta: Array) ->
     part, dual_b, slip = reduce(add, parts), objective.intercept_of(beta), _slip(objective, b, beta)
     apart, square = objective.regularizer(W - dual_W, b - dual_b), float(np.einsum("ij,ij->", W, W))
     lost = slip + _dual_rounding(objective, part.conjugates, apart)
+    largest = float(np.abs(b).max())
+    lost += _rates(objective, part) * row_error(problem, math.sqrt(square), largest)
     losses, brackets = part.losses, part.brackets
     doubt = _doubt(objective, part, math.sqrt(square), b)
     primal, gap = objective.regularizer(W, b) + losses, brackets + apart + lost + doubt
-    dual = part.conjugates - objective.regularizer(dual_W, dual_b) - slip
+    dual_square = objective.regularizer(dual_W, dual_b)
+    own = slip + _dual_rounding(objective, part.conjugates, dual_square)
+    dual = max(part.conjugates - dual_square - own, primal - gap)
     if counts(doubt, gap - doubt, primal):
         losses, brackets = _exact_brackets(objective, W, b, beta)
         primal = objective.regularizer(W, b) + losses
@@ -47,20 +51,27 @@ def certify_joint(objective: JointObjective, W: Array, b: Array, beta: Array) ->
 def _doubt(objective: JointObjective, part: _core.Tally, length: float, b: Array) -> float:
     """Return how much the rounding of f_j(x_i) may add to the gap at most; `length` is ‖W‖."""
     problem = objective.problem
-    f = math.sqrt(problem.longest) * length + float(np.abs(b).max())
-    rates = 2.0 * (problem.extent.total_cost + part.conjugates)
-    sums = sum_error(problem.n_samples) * part.conjugates * (1.0 + float(np.abs(b).max()))
-    return float(sum_error(problem.most_stored) * f * rates + UNIT * part.losses + sums)
+    largest = float(np.abs(b).max())
+    f = math.sqrt(problem.longest) * length + largest
+    sums = sum_error(problem.n_samples) * part.conjugates * (1.0 + largest)
+    rounding = sum_error(problem.most_stored) * f * _rates(objective, part)
+    return float(rounding + UNIT * part.losses + sums)
 
 
-def _dual_rounding(objective: JointObjective, mass: float, apart: float) -> float:
-    """Return what the rounding of β'X may add to the gap; mass is Σ β_iy, apart ½‖W − W_β‖²."""
+def _rates(objective: JointObjective, part: _core.Tally) -> float:
+    """Return how fast the gap may change with an error of every f_j(x_i)."""
+    return 2.0 * float(objective.problem.extent.total_cost + part.conjugates)
+
+
+def _dual_rounding(objective: JointObjective, mass: float, square: float) -> float:
+    """Return what the rounding of β'X may add to the gap; mass is Σ β_iy, square ½‖W − W_β‖²."""
     problem = objective.problem
     length = math.sqrt(problem.longest)
     if objective.intercept is Intercept.PENALIZED:
         length += objective.intercept_scaling
-    error = sum_error(problem.n_samples) * 2.0 * mass * length
-    return error * (math.sqrt(2.0 * apart) + 0.5 * error)
+    rows = 0.0 if problem.origin is None else problem.origin.error
+    error = 2.0 * mass * (sum_error(problem.n_samples) * length + rows)
+    return error * (math.sqrt(2.0 * square) + 0.5 * error)
 
 
 def _exact_brackets(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 import maxmargin._core as _core
+from maxmargin.origin import Origin
 from maxmargin.validation import MAX_ROWS, SPARSE, Array, Matrix, mostly_zero
 
 #: Stored values that one compiled call may read: well under the 0.2 s in which Ctrl-C answers.
@@ -22,9 +25,10 @@ class Problem:
     """What is to be learnt from: rows X, labels or targets y, costs C_i.
 
     X is a C-ordered float32 or float64 array or a CSR matrix in canonical form, used in place;
-    y and cost are float64. The targets that were given are y + level. `rows` is the core's view of
-    X, made here if it is not at hand, `extent` how far y and cost reach, `n_samples` and
-    `n_features` are the numbers of rows and columns. None of the arrays may change later.
+    y and cost are float64. The targets that were given are y + level, the rows x + origin.centre,
+    which a free intercept takes up. `rows` is the core's view of X, made here if it is not at hand,
+    `extent` how far y and cost reach, `n_samples` and `n_features` are the numbers of rows and
+    columns. None of the arrays may change later.
     """
 
     X: Matrix
@@ -32,6 +36,7 @@ class Problem:
     cost: Array
     rows: _core.Rows = field(default=None, repr=False)
     level: float = 0.0
+    origin: Origin | None = None
     extent: _core.Extent = field(init=False, repr=False)
     n_samples: int = field(init=False, repr=False)
     n_features: int = field(init=False, repr=False)
@@ -63,6 +68,23 @@ class Problem:
         object.__setattr__(other, "cost", cost)
         other._check_targets()
         return other
+
+    def given_intercept(self, w: Array, b: Any) -> Any:
+        """Return the intercept for rows and targets as they were given; one for each row of w."""
+        if self.origin is None:
+            return b + self.level
+        if w.ndim == 2:
+            return np.array([self.given_intercept(*pair) for pair in zip(w, b, strict=True)])
+        high, low = self.origin.product(w)
+        return math.fsum((b, self.level, -high, -low))
+
+    def own_intercept(self, w: Array, given: Any) -> Any:
+        """Return the intercept for X and y that is the given one."""
+        if self.origin is None:
+            return given - self.level
+        if w.ndim == 2:
+            return np.array([self.own_intercept(*pair) for pair in zip(w, given, strict=True)])
+        return math.fsum((given, -self.level, *self.origin.product(w)))
 
     def stored_in(self, places: NDArray[np.int32]) -> int:
         """Count the stored values of these rows."""

@@ -88,18 +88,32 @@ def rounding_doubt(objective: Objective, part: _core.Tally, length: float, b: fl
     A bracket changes with f at the rate β_i + C_i ℓ'; `length` is ‖w‖.
     """
     problem, loss = objective.problem, objective.loss
-    extent, losses = problem.extent, part.losses
     f = math.sqrt(problem.longest) * length + abs(b)
-    error = sum_error(problem.most_stored) * f
-    rates = extent.total_cost if loss.bounded else 2.0 * math.sqrt(extent.total_cost * losses)
-    kinks = 0.0 if loss.bounded else extent.total_cost * error**2
-    sums = UNIT * (losses + part.size * f)
-    targets = sum_error(problem.n_samples) * part.size * (extent.reach + loss.epsilon + abs(b))
-    return float(error * (rates + part.size) + kinks + sums + targets)
+    error = sum_error(problem.most_stored) * f + row_error(problem, length, b)
+    sums = UNIT * (part.losses + part.size * f)
+    reach = problem.extent.reach + loss.epsilon + abs(b)
+    targets = sum_error(problem.n_samples) * part.size * reach
+    return value_doubt(objective, part, error) + float(sums + targets)
+
+
+def row_error(problem: Problem, length: float, b: float) -> float:
+    """Return how far f may be off because rows were centred; `length` is ‖w‖."""
+    return 0.0 if problem.origin is None else problem.origin.error * length + UNIT * abs(b)
+
+
+def value_doubt(objective: Objective, part: _core.Tally, error: float) -> float:
+    """Return how much an error of every f(x_i) may add to the gap."""
+    cost = objective.problem.extent.total_cost
+    if objective.loss.bounded:
+        return float(error * (cost + part.size))
+    rates = 2.0 * math.sqrt(cost * part.losses) + part.size
+    return float(error * (rates + cost * error))
 
 
 def dual_error(objective: Objective, size: float, mass: float) -> float:
     """Return how far the computed Σ β_i x_i may be off; size is Σ |β_i|‖x_i‖, mass Σ |β_i|."""
+    problem = objective.problem
     if objective.intercept is Intercept.PENALIZED:
         size += mass * objective.intercept_scaling
-    return sum_error(objective.problem.n_samples) * size
+    rows = 0.0 if problem.origin is None else problem.origin.error * mass
+    return sum_error(problem.n_samples) * size + rows

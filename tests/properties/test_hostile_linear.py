@@ -165,3 +165,14 @@ def test_targets_far_from_zero_are_those_near_it(loss, offset, scale):
     assert far.solution_.b == far.intercept_[0]
     again = far.set_params(warm_start=True).fit(X, y)
     assert again.certificate_.status is Status.OPTIMAL
+
+
+@HOSTILE
+@pytest.mark.parametrize("seed", range(6))
+def test_the_dual_value_is_a_lower_bound_even_where_digits_cancel(seed):
+    rng = np.random.default_rng(seed)
+    X = 1e6 + rng.normal(size=(30, 3))
+    y = np.where(rng.random(30) < 0.5, 1.0, -1.0)
+    model = LinearSVC(C=1e6, loss="squared_hinge", fit_intercept=False).fit(X, y)
+    certificate, cost = model.certificate_, np.full(30, EXTENDED(1e6))
+    assert certificate.dual <= dual(model, X, y, cost) + 1e-9 * certificate.primal

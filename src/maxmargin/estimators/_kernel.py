@@ -22,13 +22,13 @@ from maxmargin.estimators._cost import CostEstimate, estimate_cost
 from maxmargin.estimators._kernel_tasks import (
     Posed,
     are_small,
+    has_constant_answer,
     places,
+    reached_or_not,
     rows_of,
     shared_samples,
     tabulated,
     unbegun,
-    has_constant_answer,
-    reached_or_not,
 )
 from maxmargin.estimators._progress import Progress
 from maxmargin.joint import JointExpansion

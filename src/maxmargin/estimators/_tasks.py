@@ -48,7 +48,8 @@ class Tasks:
         target, cost = self.targets[task], self.costs[task]
         if self.members is None:
             return self.pose(self.problem, target, cost) if task > 0 else self.first
-        return self.pose(Problem(self.problem.X[self.members[task]], target, cost), target, cost)
+        X, origin = self.problem.X[self.members[task]], self.problem.origin
+        return self.pose(Problem(X, target, cost, origin=origin), target, cost)
 
     @cached_property
     def first(self) -> Objective:

@@ -14,8 +14,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
-from maxmargin.estimators._checks import labels_of
 from maxmargin.estimators._base import fitting
+from maxmargin.estimators._checks import labels_of
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.kernels import Kernel

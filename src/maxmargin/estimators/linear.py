@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.estimators._checks import labels_of
 from maxmargin.estimators._base import LinearModel, fitting
+from maxmargin.estimators._checks import labels_of
 from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
 from maxmargin.multiclass import (
     binary_targets,

@@ -24,6 +24,7 @@ from maxmargin.certificate import (
 )
 from maxmargin.losses import Loss
 from maxmargin.objective import Intercept, Objective, SumError
+from maxmargin.rounding import UNIT
 from maxmargin.solution import Record, Solution
 from maxmargin.solvers.interrupt import Interrupt
 from maxmargin.solvers.kernel_samples import KernelSamples
@@ -31,6 +32,9 @@ from maxmargin.validation import Array
 
 #: Longest time between two looks at the clock and at Ctrl-C.
 SECONDS_PER_CALL = 0.05
+
+#: Gap checks without any change, each after half as many iterations again, that show a stall.
+_CHECKS_UNMOVED = 8
 
 #: Between two words about work that no look has interrupted.
 SECONDS_PER_WORD = 1.0
@@ -155,6 +159,7 @@ class Monitor:
         self.latest: Certificate  # of a kernel machine, at the last look
         self.doubt = 0.0  # the part of the last gap that is due to the errors of float32
         self._n_iter = 0
+        self._unmoved = 0  # gap checks in a row
 
     @property
     def tol(self) -> float:
@@ -179,6 +184,11 @@ class Monitor:
     def dual(self) -> float:
         """Best proven lower bound of the optimum so far."""
         return self._dual[0]
+
+    @property
+    def stalled(self) -> bool:
+        """Whether neither bound has moved by more than rounding in the last gap checks."""
+        return self._unmoved >= _CHECKS_UNMOVED
 
     def iterations_left(self, n_iter: int, wanted: int) -> int:
         """How many of the wanted iterations max_iter still allows."""
@@ -244,7 +254,7 @@ class Monitor:
         if exact and objective.convex and objective.vanishes(beta, float(beta @ z)):
             return self._zero_expansion(beta, z)
         b, number = objective.best_offsets(z)
-        b = self._representable(b)
+        b = self._representable(beta, b)
         if objective.mass is not None:
             objective = objective.at(number)
         certificate = certify_expansion(objective, beta, b, beta, Known(z, z, error))
@@ -290,7 +300,7 @@ class Monitor:
         """
         objective = self.objective
         if objective.intercept is Intercept.FREE:
-            b = self._representable(objective.best_intercept(w.values, b))
+            b = self._representable(w.coef, objective.best_intercept(w.values, b))
         certificate = certify_expansion(
             objective, w.coef, b, beta.coef, Known(w.values, beta.values)
         )
@@ -308,15 +318,15 @@ class Monitor:
         objective, (w, b, beta, n_iter, z, dual_w) = self.objective, point
         # A perceptron's loss is least on the boundary: its b stays.
         if objective.intercept is Intercept.FREE and objective.loss.regularized:
-            b = self._representable(objective.best_intercept(z, b))
+            b = self._representable(w, objective.best_intercept(z, b))
         certificate = certify_products(objective, w, b, beta, z, dual_w)
         self._keep(certificate, (w, b), beta)
         return self._decide(n_iter)
 
-    def _representable(self, b: float) -> float:
-        """Return b so that b + level is a double: the intercept that the model will have."""
-        level = self.objective.problem.level
-        return (b + level) - level if level else b
+    def _representable(self, w: Array, b: float) -> float:
+        """Return the b for which the intercept that the model will have is a double."""
+        problem = self.objective.problem
+        return problem.own_intercept(w, problem.given_intercept(w, b))
 
     def judge(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:
         """Certify the point, remember what is best of it, and decide. w must not change later."""
@@ -355,6 +365,7 @@ class Monitor:
             self._best = self._certify_best()
         gap = self._best.gap if self._best else primal - dual
         record = Record(self.seconds, n_iter, primal, dual, gap)
+        self._unmoved = self._unmoved + 1 if self._unmoved_since(primal, dual) else 0
         self.history.append(record)
         self._last_word = time.perf_counter()
         told = record, self._primal[1], self._given_b, self._loss
@@ -365,11 +376,20 @@ class Monitor:
             return Status.INFEASIBLE
         return Status.INTERRUPTED if stop else self.halted(n_iter)
 
+    def _unmoved_since(self, primal: float, dual: float) -> bool:
+        """Whether the bounds are those of the last gap check, up to rounding."""
+        if not self.history:
+            return False
+        last = self.history[-1]
+        return last.primal - primal <= 4.0 * UNIT * abs(primal) and dual - last.dual <= (
+            4.0 * UNIT * abs(dual)
+        )
+
     @property
     def _given_b(self) -> Any:
-        """The best intercept, for the targets that were given."""
-        level = self.objective.problem.level
-        return self._primal[2] + level if level else self._primal[2]
+        """The best intercept, for the rows and targets that were given."""
+        _, w, b = self._primal
+        return self.objective.problem.given_intercept(w, b)
 
     def _relative(self, gap: float) -> float:
         return relative(gap, self._dual[0], self.objective.negligible)

@@ -45,12 +45,13 @@ class JointMonitor(Monitor):
 
     def judge_joint(self, W: Array, b: Array, beta: Array, n_iter: int) -> Status:
         """Certify the weights, laid out, by β; remember what is best and decide."""
-        beta = self.objective.feasible(beta, W, b)
+        beta, coef = self.objective.feasible(beta, W, b), self.objective.coef(W)
+        b = self._representable(coef, b)
         certificate = certify_joint(self.objective, W, b, beta)
         better_primal = certificate.primal <= self._primal[0]
         better_dual = certificate.dual >= self._dual[0]
         if better_primal:
-            self._primal = (certificate.primal, self.objective.coef(W), b.copy())
+            self._primal = (certificate.primal, coef, b)
         if better_dual:
             self._dual = (certificate.dual, beta)
         self._best = certificate if better_primal and better_dual else None
@@ -134,7 +135,11 @@ class CrammerSinger:
         recalled = looked = 0  # steps made by then
         if start.beta is not None:
             status = ascent.judged_by(monitor)
-            sweep.dual = monitor.dual
+            if status is Status.RUNNING and monitor.history[-1].primal > objective.at_zero:
+                ascent = _Ascent(objective, Start(start.seed))  # 0 is the better start
+                sweep = ascent.sweep
+            else:
+                sweep.dual = monitor.dual
         while status is Status.RUNNING:
             done, recall, least = sweep.epochs, RECALL * estimate, trust * tol
             visits = looked + VISITS_BEFORE_LOOK * n - sweep.steps  # until a look is worth it
@@ -157,6 +162,8 @@ class CrammerSinger:
             if look:
                 status, looked = ascent.judged_by(monitor), sweep.steps
                 gap = monitor.history[-1].gap
+                if status is Status.RUNNING and monitor.stalled:
+                    status = Status.STALLED
                 if promising:  # so much closer, if the estimate keeps its ratio to the proof
                     trust *= max(0.25, min(0.8, 0.9 * tol * monitor.dual / max(gap, 1e-300)))
                 if promising or gap > 4.0 * sweep.last_gap:

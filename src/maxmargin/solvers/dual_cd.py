@@ -44,7 +44,9 @@ class DualCD:
         if start.beta is not None:
             beta[:] = objective.feasible(start.beta)
             w, sweep.bias_weight = problem.combine(beta), bias.feature * float(beta.sum())
-            bias.anchor, sweep.share = start.b if free else 0.0, 1.0
+            sweep.share = 1.0
+            if free:  # the b of the last fit may be that of other rows
+                bias.anchor = objective.best_intercept(problem.predict(w, 0.0), start.b)
         if start.begun is not None:
             beta, w, sweep.bias_weight, bias.anchor, order, *where = start.begun
             sweep.n_active, sweep.threshold, sweep.dual, sweep.epochs = where
@@ -74,6 +76,8 @@ class DualCD:
             if status is Status.RUNNING and not promising and not monitor.due(sweep.epochs):
                 continue
             status = judge()
+            if status is Status.RUNNING and monitor.stalled:
+                status = Status.STALLED
             if status is Status.RUNNING:  # without what rounding left of steps that cancel
                 w, sweep.bias_weight = problem.combine(beta), bias.feature * float(beta.sum())
             if promising:

@@ -39,7 +39,9 @@ class Unreached:
         sums = [np.add.reduceat(terms, begins) for terms in (cost, cost * y, 1.0 * live, y * live)]
         known: dict[tuple[Any, ...], Solution] = {}
         found = []
-        for labels, size, *key in zip(ys, n_weights, *(part.tolist() for part in sums), strict=True):
+        for labels, size, *key in zip(
+            ys, n_weights, *(part.tolist() for part in sums), strict=True
+        ):
             place = (len(labels), size, *key)
             if place not in known:
                 known[place] = self._made(len(labels), size, key, seconds)
