@@ -44,7 +44,7 @@ def test_an_optimum_of_nearly_0_is_found_in_few_iterations():
     assert model.n_iter_.max() < 1000
 
 
-@pytest.mark.parametrize("gap", [1e-4, 1e-5, 1e-6])
+@pytest.mark.parametrize("gap", [1e-4, 1e-5])
 @pytest.mark.parametrize("seed", range(4))
 def test_classes_that_nearly_coincide_are_told_apart_in_few_iterations(gap, seed):
     s = np.random.default_rng(seed).normal(size=10)

@@ -29,6 +29,7 @@ from maxmargin.rounding import (
     dual_error,
     exact_brackets,
     exact_residuals,
+    expansion_error,
     rounding_doubt,
     row_error,
     value_doubt,
@@ -279,7 +280,12 @@ def certify_expansion(
     square = float(w @ z)
     dual_square = square - 2.0 * float(apart @ z) + distance
     part = objective.judge.tally_values(z + b, beta)
-    doubt = 0.0 if error is None else objective.doubt(z + b, beta, error)
+    error = error or expansion_error(w, objective.diagonal, square, objective.value_rounding)
+    if objective.loss.bounded:
+        doubt = objective.doubt(z + b, beta, error)
+    else:
+        doubt = value_doubt(objective, part, 4.0 * error.spread)
+    doubt += 2.0 * error.spread * math.sqrt(float(beta @ beta))  # of ½‖w_β‖²
     squares = square, dual_square, distance
     certificate = summed_expansion(objective.frame, part, b, squares, doubt)
     return _separating(objective, z + b, certificate)
@@ -340,13 +346,16 @@ def _certify_hard(
     ½‖w_v − w_α‖² + Σ |α_i| (y_i v(x_i) − 1).
     """
     y, used = objective.problem.y, objective.problem.cost > 0.0
-    z, _, error = known
+    z, square = known.z, float(w @ known.z)
+    error = known.error or expansion_error(
+        w, objective.diagonal, square, objective.value_rounding
+    )
     margins = y * (z + b)
-    worst = abs(error.mean) + 4.0 * error.spread if error else 0.0
+    worst = abs(error.mean) + 4.0 * error.spread
     least = float(margins[used].min()) - worst
     apart = w - beta
     K_beta = z - objective.kernel_values(apart) if apart.any() else z
-    mass, square, dual_square = float(np.abs(beta).sum()), float(w @ z), float(beta @ K_beta)
+    mass, dual_square = float(np.abs(beta).sum()), float(beta @ K_beta)
     scale = mass / dual_square if dual_square > 0.0 else math.inf
     dual = 0.5 * mass * scale if mass > 0.0 else 0.0
     primal = gap = math.inf

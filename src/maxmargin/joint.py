@@ -199,6 +199,11 @@ class JointExpansion(JointObjective):
         return self.kernel.diagonal(self.problem.X)
 
     @cached_property
+    def value_rounding(self) -> float:
+        """The rounding of kernel values in float64; see `Kernel.rounding`."""
+        return self.kernel.rounding(self.problem.X)
+
+    @cached_property
     def convex(self) -> bool:
         """Whether K is positive semidefinite."""
         return seems_mercer(self.kernel, self.problem.X)

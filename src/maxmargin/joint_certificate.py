@@ -12,7 +12,15 @@ import maxmargin._core as _core
 from maxmargin.certificate import Certificate, refuse_intercept, tallied
 from maxmargin.joint import JointExpansion, JointObjective
 from maxmargin.objective import Intercept
-from maxmargin.rounding import UNIT, added, counts, exact_products, row_error, sum_error
+from maxmargin.rounding import (
+    UNIT,
+    added,
+    counts,
+    exact_products,
+    expansion_error,
+    row_error,
+    sum_error,
+)
 from maxmargin.validation import Array
 
 
@@ -107,7 +115,10 @@ def certify_joint_expansion(
     z = objective.kernel_values(beta) if z is None else z
     square = float(np.einsum("ij,ij->", beta, z))
     part = objective.classes.tally_values(z + b, beta)
-    lost = 0.0 if error is None else objective.doubt(z + b, beta, error)
+    if error is None:
+        known = objective.diagonal, square, objective.value_rounding
+        error = np.zeros(objective.n_classes), expansion_error(beta, *known).spread
+    lost = objective.doubt(z + b, beta, error)
     lost += _slip(objective, b, beta)
     dual, gap = part.conjugates - 0.5 * square - lost, part.brackets + lost
     primal, convex = 0.5 * square + part.losses, objective.convex

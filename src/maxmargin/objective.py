@@ -95,7 +95,8 @@ class Objective:
         else:
             loss = replace(self.loss, epsilon=number)
         other = replace(self, loss=loss)
-        for known in ("box", "diagonal", "convex", "negligible"):  # the number is not in them
+        # the number is not in them
+        for known in ("box", "diagonal", "convex", "negligible", "value_rounding"):
             if known in self.__dict__:
                 other.__dict__[known] = self.__dict__[known]
         return other
@@ -191,6 +192,11 @@ class Objective:
         return self.kernel.diagonal(self.problem.X)
 
     @cached_property
+    def value_rounding(self) -> float:
+        """The rounding of kernel values in float64; see `Kernel.rounding`."""
+        return 1.0 if self.kernel is None else self.kernel.rounding(self.problem.X)
+
+    @cached_property
     def convex(self) -> bool:
         """Whether K is positive semidefinite."""
         return self.kernel is None or seems_mercer(self.kernel, self.problem.X)
@@ -283,6 +289,9 @@ class Objective:
         if exact is not None:
             rate[exact], unsure[exact] = 0.0, False
         kinks = float((box.upper - box.lower).sum(where=unsure))
+        if self.mass is not None and self.loss.one_sided:  # with a ρ that is lower by 2 errors
+            beyond = (miss * self.problem.y > 0.0) & ~unsure
+            kinks = min(kinks, 2.0 * abs(self.mass - float(self.problem.cost.sum(where=beyond))))
         sums = abs(bias * float(rate.sum())) + 4.0 * spread * math.sqrt(float(rate @ rate))
         return sums + (abs(bias) + spread) * kinks
 
@@ -333,8 +342,8 @@ class Objective:
 
 
 def sums_to_zero(left: float, size: float) -> bool:
-    """Whether Σ β_i is no more than rounding leaves of 0, beside Σ |β_i|."""
-    return abs(left) <= 1e-9 * size
+    """Whether Σ β_i is no more than rounding leaves of 0, beside Σ |β_i|, or less than counts."""
+    return abs(left) <= max(1e-9 * size, 1e-300)
 
 
 def short(beta: Array, diagonal: Array, square: float) -> bool:

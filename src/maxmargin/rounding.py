@@ -1,4 +1,4 @@
-"""Values of a linear f where the rounding of a double would count.
+"""What the rounding of a double does to a gap.
 
 f(x_i) = <w, x_i> + b has an error of about u (‖x_i‖‖w‖ + |b|), u = 2⁻⁵³, and a loss multiplies it
 by C_i: a gap that is no larger proves nothing. Where a bound of that counts beside the gap, the
@@ -13,7 +13,7 @@ import numpy as np
 
 import maxmargin._core as _core
 from maxmargin.losses import Loss
-from maxmargin.objective import Intercept, Objective
+from maxmargin.objective import Intercept, Objective, SumError
 from maxmargin.problem import Problem
 from maxmargin.validation import Array
 
@@ -117,3 +117,17 @@ def dual_error(objective: Objective, size: float, mass: float) -> float:
         size += mass * objective.intercept_scaling
     rows = 0.0 if problem.origin is None else problem.origin.error * mass
     return sum_error(problem.n_samples) * size + rows
+
+
+def expansion_error(coef: Array, diagonal: Array, square: float, rounding: float) -> SumError:
+    """Return the errors of sums Σ c_j k(x_j, x_i) in float64: the spread of the worst of them.
+
+    `square` is ‖w‖², which bounds the sums, and `rounding` that of the values (`Kernel.rounding`).
+    These errors, and those of partial sums, are taken for independent. With a column of
+    coefficients for each class, the largest of a row counts.
+    """
+    size = np.abs(coef) if coef.ndim == 1 else np.abs(coef).max(axis=1)
+    n, diagonal = int(np.count_nonzero(size)), np.maximum(diagonal, 0.0)
+    values = float(np.einsum("i,i,i->", size, size, diagonal)) * (rounding**2 + n / 64.0)
+    partial = max(0.0, square) * n / 1024.0
+    return SumError(0.0, UNIT * math.sqrt(float(diagonal.max()) * (values + partial)))

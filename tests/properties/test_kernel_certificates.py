@@ -70,3 +70,18 @@ def test_a_proof_from_float32_rows_holds(seed):
     kind = KINDS[seed % len(KINDS)]
     costs = {"C": [0.1, 1.0, 30.0][seed % 3]} if kind in (SVC, SVR, NuSVR) else {}
     check(kind, make, 1100, storage, kernel=KERNELS[seed % len(KERNELS)], tol=1e-3, **costs)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+@pytest.mark.parametrize("C", [1e6, 1e10, 1e14])
+def test_a_proof_allows_for_what_a_large_cost_makes_of_the_rounding_of_f(kernel, C):
+    """The dual value of β and the primal value of f, and no allowance for how they are computed."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(30, 4)) + 10.0
+        y = np.where(rng.random(30) < 0.5, -1.0, 1.0)
+        model = SVC(kernel=kernel, C=C, gamma=0.1, tol=1e-6, max_time=0.3).fit(X, y)
+        if (claim := model.certificate_).status is Status.OPTIMAL:
+            true = recomputed(model, X, -y, np.full(30, C))
+            assert true.primal - true.dual <= claim.gap + 1e-12 * true.primal

@@ -292,7 +292,7 @@ def made_to_talk(monkeypatch, report, n=3000):
 def test_who_waits_is_told_of_work_between_looks(monkeypatch, n):
     told = []
 
-    def report(record, w, b):
+    def report(record, w, *_):
         told.append((record, w is None))
         return False
 
@@ -307,7 +307,7 @@ def test_who_waits_is_told_of_work_between_looks(monkeypatch, n):
 
 
 def test_who_waits_can_stop_the_work(monkeypatch):
-    solution = made_to_talk(monkeypatch, lambda record, w, b: True)  # noqa: ARG005
+    solution = made_to_talk(monkeypatch, lambda *_: True)
     assert solution.status is Status.INTERRUPTED
     assert solution.certificate.gap >= 0.0
 

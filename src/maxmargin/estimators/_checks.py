@@ -47,7 +47,7 @@ def flat_targets(y: Any) -> Any:
 
 def named_alike(model: Any, X: Any) -> Any:
     """Return the model; if X or it has names of features alone, warn, and return one like X."""
-    probe = type(model).__new__(type(model))
+    probe = object.__new__(type(model))
     vars(probe).update(model.get_params(deep=False))
     validate_data(probe, X, reset=True, skip_check_array=True)
     named = hasattr(probe, "feature_names_in_")

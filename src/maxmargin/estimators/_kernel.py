@@ -156,20 +156,26 @@ class KernelBase(CertifiedModel):
         model._keep_solutions(posed)
         return dict(vars(model))
 
+    def _rebuild(
+        self,
+        posed: Posed,
+        tasks: list[Task],
+        notes: list[dict[str, float]],
+        found: list[Solution | None],
+    ) -> dict[str, Any]:
+        """Return the fitted attributes as of the solutions found so far."""
+        filled = [
+            replace(solution or unbegun(len(rows)), notes=more)
+            for solution, (rows, _, _), more in zip(found, tasks, notes, strict=True)
+        ]
+        return self._so_far(posed, filled)
+
     def _solve(self, posed: Posed, tasks: list[Task], *, pairs: bool = False) -> Progress:
         """Solve each (rows, targets, costs), in threads; `pairs` of classes or not."""
-        begin, stopping = time.perf_counter(), self._stopping()
+        begin, stopping, jobs = time.perf_counter(), self._stopping(), n_threads(self.n_jobs)
         X, kernel, members = posed.samples, posed.kernel, posed.members if pairs else None
         notes = [self._notes(target, cost) for _, target, cost in tasks]
-
-        def rebuild(found: list[Solution | None]) -> dict[str, Any]:
-            filled = [
-                replace(solution or unbegun(len(rows)), notes=more)
-                for solution, (rows, _, _), more in zip(found, tasks, notes, strict=True)
-            ]
-            return self._so_far(posed, filled)
-
-        jobs = n_threads(self.n_jobs)
+        rebuild = partial(self._rebuild, posed, tasks, notes)
         solver = self._kernel_solver(len(tasks), jobs)
         starts = self._starts([cost for _, _, cost in tasks], self._seeds(len(tasks)))
         with interruptible() as interrupt:

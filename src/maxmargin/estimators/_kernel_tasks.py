@@ -61,8 +61,9 @@ def reached_or_not(
         return [solution for solution in found if solution]
     objective = first.objective
     unreached = Unreached(objective.loss, objective.intercept, first.halted(0), solver)
-    rows, targets, costs = ([task[part] for task in left] for part in range(3))
-    rest = iter(unreached.solutions(targets, costs, list(map(len, rows)), first.seconds))
+    sizes = [len(rows) for rows, _, _ in left]
+    targets, costs = [target for _, target, _ in left], [cost for _, _, cost in left]
+    rest = iter(unreached.solutions(targets, costs, sizes, first.seconds))
     return [solution or next(rest) for solution in found]
 
 
@@ -78,7 +79,7 @@ def tabulated(
     order = np.arange(n) if members is None else np.concatenate(members)
     at, X = np.empty((n, 1)), X[order]
     at[order] = places(n)
-    return at, Precomputed(kernel(X, X), kernel.mercer)
+    return at, Precomputed(kernel(X, X), kernel.mercer, kernel.rounding(X))
 
 
 def are_small(X: Matrix, kernel: Kernel, tasks: list[Task], small: int) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
 import maxmargin._core as _core
 from maxmargin.validation import Array, Matrix, as_floats, check_positive
@@ -33,6 +35,13 @@ class Kernel(ABC):
         """Return the relative rounding of the type in which its values on such samples come."""
         del X
         return float(np.finfo(np.float64).eps)
+
+    def rounding(self, X: Matrix) -> float:
+        """Return the rounding of its values k(x, z), beside √(k(x, x) k(z, z)) 2⁻⁵³.
+
+        It grows with the square root of the terms of an inner product or a distance.
+        """
+        return 1.0 + 0.25 * math.sqrt(terms_of_a_row(X))
 
     def diagonal(self, A: Matrix) -> Array:
         """k(a, a) for every row a of A."""
@@ -102,6 +111,9 @@ class _Pair(Kernel):
     def eps(self, X: Matrix) -> float:
         return max(self.first.eps(X), self.second.eps(X))
 
+    def rounding(self, X: Matrix) -> float:
+        return self.first.rounding(X) + self.second.rounding(X)
+
     def diagonal(self, A: Matrix) -> Array:
         return self._combined(self.first.diagonal(A), self.second.diagonal(A))
 
@@ -149,11 +161,21 @@ class Scaled(Kernel):
     def eps(self, X: Matrix) -> float:
         return self.kernel.eps(X)
 
+    def rounding(self, X: Matrix) -> float:
+        return 1.0 + self.kernel.rounding(X)
+
     def diagonal(self, A: Matrix) -> Array:
         return self.factor * self.kernel.diagonal(A)
 
     def fitted(self, X: Matrix, weight: Array | None = None) -> Kernel:
         return Scaled(self.factor, self.kernel.fitted(X, weight))
+
+
+def terms_of_a_row(X: Matrix) -> int:
+    """Return the number of values stored of the longest row."""
+    if sparse.issparse(X):
+        return int(np.diff(X.tocsr().indptr).max(initial=0))
+    return int(X.shape[1])
 
 
 def _not_a_kernel(how: str, other: object) -> TypeError:

@@ -20,6 +20,7 @@ class Precomputed(Kernel):
 
     matrix: Matrix
     mercer: bool | None = None
+    rounded: float = 1.0  # by how much; 1 for values that are themselves the problem
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:
         rows, columns = A[:, 0].astype(np.intp), B[:, 0].astype(np.intp)
@@ -28,6 +29,10 @@ class Precomputed(Kernel):
     def eps(self, X: Matrix) -> float:
         del X
         return _eps(self.matrix)
+
+    def rounding(self, X: Matrix) -> float:
+        del X
+        return self.rounded
 
     def diagonal(self, A: Matrix) -> Array:
         rows = A[:, 0].astype(np.intp)
@@ -51,6 +56,11 @@ class User(Kernel):
         if not np.isfinite(values).all():
             raise ValueError("The kernel returned NaN or infinity.")
         return values
+
+    def rounding(self, X: Matrix) -> float:
+        """Return 1: what the function returns is the problem."""
+        del X
+        return 1.0
 
     def eps(self, X: Matrix) -> float:
         return _eps(self.function(_writable(X[:1]), _writable(X[:1])))

@@ -127,6 +127,9 @@ class Polynomial(_WithGamma):
     def diagonal(self, A: Matrix) -> Array:
         return np.asarray((self._gamma * squares(A) + self.coef0) ** self.degree)
 
+    def rounding(self, X: Matrix) -> float:
+        return self.degree * super().rounding(X)
+
     def formula(self) -> _core.KernelFormula:
         kind = _core.KernelKind.polynomial
         return _core.KernelFormula(kind, self._gamma / self.unit**2, self.coef0, self.degree)
@@ -177,6 +180,13 @@ class Gaussian(_WithGamma):
 
     def diagonal(self, A: Matrix) -> Array:
         return np.ones(A.shape[0])
+
+    def rounding(self, X: Matrix) -> float:
+        """Those of ‖x‖² + ‖z‖² − 2⟨x, z⟩ too, which is made of rows that are near the origin."""
+        origin = robust_origin(X) if self.origin is None else self.origin
+        of_X = self._gamma * squares(centred(X, origin))
+        near = of_X[of_X <= _FAR]
+        return super().rounding(X) + 2.0 * math.sqrt(float(near @ near) / max(1, len(near)))
 
     def formula(self) -> _core.KernelFormula:
         return _core.KernelFormula(_core.KernelKind.gaussian, self._gamma / self.unit**2, 0.0, 1)

@@ -323,7 +323,7 @@ class Monitor:
         self._keep(certificate, (w, b), beta)
         return self._decide(n_iter)
 
-    def _representable(self, w: Array, b: float) -> float:
+    def _representable(self, w: Array, b: Any) -> Any:
         """Return the b for which the intercept that the model will have is a double."""
         problem = self.objective.problem
         return problem.own_intercept(w, problem.given_intercept(w, b))

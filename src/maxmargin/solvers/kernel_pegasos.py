@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 import maxmargin._core as _core
@@ -208,7 +209,9 @@ class KernelPegasosStream(PegasosStream):
             self.anchor = self.point()[1]
 
 
-def _merge_equal(rows: Matrix, shares: Array, kept: Array, coefs: tuple[Array, Array]) -> Array:
+def _merge_equal(
+    rows: Matrix, shares: Array, kept: NDArray[np.intp], coefs: tuple[Array, Array]
+) -> NDArray[np.intp]:
     """Add the coefficients of equal rows to those of the first; return the rows to keep."""
     first: dict[tuple[bytes, ...], int] = {}
     for row in kept:

@@ -13,6 +13,7 @@ from maxmargin.certificate import Status, summed_expansion
 from maxmargin.kernels import Precomputed
 from maxmargin.losses import HINGE
 from maxmargin.objective import NEGLIGIBLE, Frame, Intercept, Objective, short
+from maxmargin.rounding import expansion_error
 from maxmargin.solution import Record, Solution
 from maxmargin.solvers.base import Monitor, shares
 from maxmargin.solvers.smo_whole import STEPS_PER_LOOK, refuse_improper
@@ -67,9 +68,11 @@ def solve_parts(
             loss, notes = replace(loss, target_scale=verdict.number), shares(verdict.fractions)
         frame = Frame(loss, free, masses[task], float(negligible[task]), convex=True)
         squares = verdict.square, verdict.square, 0.0
-        certificate = summed_expansion(frame, verdict.tally, b, squares, status=Status.OPTIMAL)
+        own, tally = diagonal[begins[task] : ends[task]], verdict.tally
+        error = expansion_error(coef, own, verdict.square, objective.value_rounding).spread
+        doubt = 4.0 * error * (float(totals[task]) + tally.size)
+        certificate = summed_expansion(frame, tally, b, squares, doubt, Status.OPTIMAL)
         proven = outcome.satisfied and certificate.relative_gap <= monitor.tol
-        own = diagonal[begins[task] : ends[task]]
         if not proven or (objective.mass is not None and short(coef, own, verdict.square)):
             return coef
         record = Record(seconds, n_iter, certificate.primal, certificate.dual, certificate.gap)
