@@ -347,9 +347,7 @@ def _certify_hard(
     """
     y, used = objective.problem.y, objective.problem.cost > 0.0
     z, square = known.z, float(w @ known.z)
-    error = known.error or expansion_error(
-        w, objective.diagonal, square, objective.value_rounding
-    )
+    error = known.error or expansion_error(w, objective.diagonal, square, objective.value_rounding)
     margins = y * (z + b)
     worst = abs(error.mean) + 4.0 * error.spread
     least = float(margins[used].min()) - worst
