@@ -49,6 +49,7 @@ lint: $(VENV)/.stamp-lint
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	PYTHONPATH=src $(VENV)/bin/lint-imports
+	$(PY) tools/check_includes.py
 	$(VENV)/bin/clang-format --dry-run -Werror $(CORE)
 
 format: $(VENV)/.stamp-lint

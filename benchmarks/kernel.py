@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks import kernel_report
 from benchmarks.data import Task, data_dir
 from benchmarks.kernel_peers import SPECS, TARGET, KernelPeer, KernelTrial, Spec, all_peers
-from benchmarks.neutral import dual_suboptimality
+from benchmarks.reference_objective import dual_suboptimality
 from benchmarks.runner import Child, circumstances, machine, repeat, warn_if_busy
 
 RESULTS = Path(__file__).resolve().parent / "results"

@@ -15,8 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.data import CLASSIFICATION, KERNEL_ONLY, REGRESSION, Matrix, Task, load
-from benchmarks.neutral import dual
 from benchmarks.peers import Effort, Job, Peer
+from benchmarks.reference_objective import dual
 
 TARGET = 1e-4  # relative suboptimality of the dual objective
 LADDER = tuple({"tol": tol} for tol in (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5))

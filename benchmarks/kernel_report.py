@@ -12,7 +12,7 @@ from benchmarks.kernel_peers import (
     SMALL_ROWS,
     TARGET,
 )
-from benchmarks.neutral import dual_suboptimality
+from benchmarks.reference_objective import dual_suboptimality
 from benchmarks.report import OURS, Outcome, about, best_of, cell, number, ratio
 
 LABELS = tuple(label for _, label, _, _ in KINDS)

@@ -16,8 +16,8 @@ from typing import Any
 
 from benchmarks import report
 from benchmarks.data import LOADERS, Task, data_dir, load
-from benchmarks.neutral import LOSSES, suboptimality
 from benchmarks.peers import TARGET, Job, LinearTrial, Peer, all_peers
+from benchmarks.reference_objective import LOSSES, suboptimality
 from benchmarks.runner import Child, circumstances, machine, repeat, warn_if_busy
 
 RESULTS = Path(__file__).resolve().parent / "results"

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.data import Task, load
-from benchmarks.neutral import primal_of_classes
 from benchmarks.peers import TOLS, Effort, Job, Liblinear, Peer, ScikitLinear, SnapML
+from benchmarks.reference_objective import primal_of_classes
 
 WARM_UP_ROWS = 1000
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import kernel_report
-from benchmarks.neutral import dual_suboptimality
 from benchmarks.peers import TARGET
+from benchmarks.reference_objective import dual_suboptimality
 from benchmarks.report import OURS, about, best_of, cell, number, outcome, ratio
 
 FAMILIES = (OURS, "LIBLINEAR", "LinearSVC", "Snap ML")

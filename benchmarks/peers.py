@@ -28,7 +28,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.data import Task, load
-from benchmarks.neutral import primal
+from benchmarks.reference_objective import primal
 
 Effort = dict[str, float]
 

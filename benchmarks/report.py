@@ -4,8 +4,8 @@ import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.neutral import suboptimality
 from benchmarks.peers import TARGET, all_peers
+from benchmarks.reference_objective import suboptimality
 
 CURVES = ("a9a", "imdb", "covtype", "mnist8")
 OURS = "maxmargin"

@@ -14,9 +14,9 @@ from sklearn.svm import SVC
 from sklearn.svm import LinearSVC as SklearnLinearSVC
 
 from maxmargin import LinearSVC, LinearSVR, Objective
+from maxmargin.data.problem import Problem
 from maxmargin.losses import CLASSIFICATION
-from maxmargin.objective import Intercept
-from maxmargin.problem import Problem
+from maxmargin.objectives.objective import Intercept
 
 
 def title(text: str) -> None:

@@ -10,7 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from made import (
+from maxmargin import Certificate, Intercept, Problem, Status, _core, certify
+from maxmargin.certificate import certify_pair, certify_point, relative, total
+from maxmargin.losses import HINGE, SQUARED_HINGE
+from reference import objective as textbook
+from synthetic import (
     INTERCEPTS,
     LOSSES,
     REGULARIZED,
@@ -20,10 +24,6 @@ from made import (
     solve,
     weights_for,
 )
-from maxmargin import Certificate, Intercept, Problem, Status, _core, certify
-from maxmargin.certificate import certify_pair, certify_point, relative, total
-from maxmargin.losses import HINGE, SQUARED_HINGE
-from reference import objective as textbook
 
 REGULARIZED_LOSSES = pytest.mark.parametrize(
     "loss", [LOSSES[name] for name in REGULARIZED], ids=REGULARIZED

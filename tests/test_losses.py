@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from made import LOSSES
 from maxmargin.losses import EPSILON_INSENSITIVE, SQUARED, regression_loss
 from reference import objective as textbook
+from synthetic import LOSSES
 
 Z = np.linspace(-4.0, 4.0, 401)
 COST = 0.7

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import maxmargin.solvers.base as base
+import maxmargin.runtime.monitor as base
 from maxmargin import LinearSVC, Newton, Objective, Problem, certify
 from maxmargin.losses import HINGE
-from maxmargin.objective import Intercept
+from maxmargin.objectives.objective import Intercept
 
 ROWS = np.array([[1.0], [-1.0]])
 ONES = np.ones(2)

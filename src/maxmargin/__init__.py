@@ -6,6 +6,7 @@ import sklearn as _sklearn  # noqa: F401 - before SciPy: this order takes 0.2 s 
 
 # isort: split
 from maxmargin.certificate import Certificate, Status, certify
+from maxmargin.data.problem import Problem
 from maxmargin.estimators import (
     SVC,
     SVR,
@@ -17,8 +18,7 @@ from maxmargin.estimators import (
     OneClassSVM,
     PegasosClassifier,
 )
-from maxmargin.objective import Intercept, Objective
-from maxmargin.problem import Problem
+from maxmargin.objectives.objective import Intercept, Objective
 from maxmargin.solution import NotSeparableError, Solution
 from maxmargin.solvers import QP, SGD, SMO, DualCD, KernelPegasos, Newton, Pegasos
 

@@ -1,11 +1,11 @@
 """Certificate: the proof that goes with every fitted model.
 
-Primal-dual pairs are judged here, and those of K classes at once in `joint_certificate`: nowhere
-else. The judgement knows nothing of the solver that made the pair: it recomputes every product from
-the rows, with the formulas of `core/certificate.hpp`, which share nothing with the solvers' own.
-There are two exceptions: the values of f of a large kernel machine come from the solver's float32
-kernel rows, summed anew (docs/certificates.md), and classes that were begun together and stopped
-are told their products, made in common passes.
+Primal-dual pairs are judged here, and those of K classes at once in `multiclass_certificate`:
+nowhere else. The judgement knows nothing of the solver that made the pair: it recomputes every
+product from the rows, with the formulas of `core/objective/certificate.hpp`, which share nothing
+with the solvers' own. There are two exceptions: the values of f of a large kernel machine come
+from the solver's float32 kernel rows, summed again (docs/certificates.md), and classes whose first
+epochs were made together, and that were stopped, have their products from common passes.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 import maxmargin._core as _core
+from maxmargin.data.arrays import Array
 from maxmargin.losses import Loss
-from maxmargin.objective import Frame, Intercept, Objective, SumError, sums_to_zero
-from maxmargin.rounding import (
+from maxmargin.objectives.objective import Frame, Intercept, Objective, SumError, sums_to_zero
+from maxmargin.objectives.rounding import (
     UNIT,
     counts,
     dual_error,
@@ -34,7 +35,6 @@ from maxmargin.rounding import (
     row_error,
     value_doubt,
 )
-from maxmargin.validation import Array
 
 
 class Status(Enum):

@@ -6,9 +6,9 @@ With z = f(x) and cost C_i, every loss is
 
 which is at once its primal value and, read from the right, its dual. The classification losses let
 β have only the sign of y; the absolute ones bound |β| by C_i, the squared ones have the curvature
-1/(2 C_i) instead. `core/losses.hpp` holds the same numbers; the formulas here are the textbook
-ones, written independently. So are those of the certificate, in `core/certificate.hpp`, which the
-tests compare with these.
+1/(2 C_i) instead. `core/objective/losses.hpp` holds the same numbers; the formulas here are the
+textbook ones, written independently. So are those of the certificate, in
+`core/objective/certificate.hpp`, which the tests compare with these.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.validation import Array, as_floats
+from maxmargin.data.arrays import Array
+from maxmargin.data.checks import as_floats
 
 
 class Box(NamedTuple):

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.certificate import Certificate, Status
+from maxmargin.data.arrays import Array
 from maxmargin.losses import Loss
-from maxmargin.validation import Array
 
 
 class Record(NamedTuple):

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from extended import EXTENDED, kernel_values
 from scipy import sparse
 
+from extended import EXTENDED, kernel_values
 from maxmargin import SVC, SVR, NuSVC, OneClassSVM
 from maxmargin.kernels import (
     ChiSquared,
@@ -18,7 +18,7 @@ from maxmargin.kernels import (
     Polynomial,
     Sigmoid,
 )
-from maxmargin.solvers.kernel_samples import RESOLUTION
+from maxmargin.solvers.kernel.row_source import RESOLUTION
 
 N_TRAIN, N_TEST = 500, 3000  # enough for float32 tiles: far more than 2²⁰ kernel values
 

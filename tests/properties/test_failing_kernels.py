@@ -7,8 +7,8 @@ import pytest
 from sklearn.base import is_regressor
 from sklearn.metrics.pairwise import rbf_kernel
 
-from made import overlapping, regression
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
+from synthetic import overlapping, regression
 
 
 class Failing:

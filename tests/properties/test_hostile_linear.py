@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from made import LOSSES
 from maxmargin import Intercept, LinearSVC, LinearSVR, Objective, Problem, Status, certify
 from maxmargin.losses import HINGE
-from maxmargin.objective import spread
+from maxmargin.objectives.objective import spread
+from synthetic import LOSSES
 
 EXTENDED = np.longdouble
 HOSTILE = pytest.mark.filterwarnings("ignore")

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from made import INTERCEPTS, LOSSES, REGULARIZED, data_for, objective_of, store
-from made import solve as solve_by
 from maxmargin import Status
+from synthetic import INTERCEPTS, LOSSES, REGULARIZED, data_for, objective_of, store
+from synthetic import solve as solve_by
 
 EXACT = pytest.mark.parametrize("solver", ["newton", "dual_cd"])
 REGULARIZED_LOSSES = pytest.mark.parametrize(

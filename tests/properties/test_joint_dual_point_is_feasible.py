@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from made import classes, joint
 from maxmargin import SVC, Intercept, LinearSVC
-from maxmargin.joint_certificate import certify_joint
+from maxmargin.multiclass_certificate import certify_joint
+from synthetic import classes, joint
 
 ROUNDING = 1e-12
 

@@ -1,4 +1,4 @@
-"""xoshiro256++ (Blackman and Vigna, 2019), seeded by splitmix64, as core/random.hpp has it."""
+"""xoshiro256++ (Blackman and Vigna, 2019), seeded by splitmix64: core/common/random.hpp."""
 
 MASK = 2**64 - 1
 

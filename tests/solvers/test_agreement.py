@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from made import (
+from maxmargin import Intercept, Status
+from maxmargin.losses import HINGE, SQUARED_HINGE
+from reference import objective as textbook
+from sklearn import svm
+from synthetic import (
     DTYPES,
     INTERCEPTS,
     LOSSES,
@@ -21,10 +25,6 @@ from made import (
     store,
     weights_for,
 )
-from maxmargin import Intercept, Status
-from maxmargin.losses import HINGE, SQUARED_HINGE
-from reference import objective as textbook
-from sklearn import svm
 
 EXACT = pytest.mark.parametrize("solver", ["newton", "dual_cd"])
 REGULARIZED_LOSSES = pytest.mark.parametrize(

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from made import (
+from maxmargin import QP, SMO, SVC, SVR, Intercept, LinearSVC, Objective, Problem, Status
+from maxmargin.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
+from maxmargin.losses import HINGE, PERCEPTRON, SQUARED_HINGE
+from maxmargin.solvers import Monitor, Start, Stopping
+from reference import objective as textbook
+from synthetic import (
     INTERCEPTS,
     LOSSES,
     REGULARIZED,
@@ -19,11 +24,6 @@ from made import (
     store,
     weights_for,
 )
-from maxmargin import QP, SMO, SVC, SVR, Intercept, LinearSVC, Objective, Problem, Status
-from maxmargin.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
-from maxmargin.losses import HINGE, PERCEPTRON, SQUARED_HINGE
-from maxmargin.solvers import Monitor, Start, Stopping
-from reference import objective as textbook
 
 REGULARIZED_LOSSES = pytest.mark.parametrize(
     "loss", [LOSSES[name] for name in REGULARIZED], ids=REGULARIZED

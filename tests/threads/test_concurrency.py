@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from made import overlapping, regression
 from maxmargin import SVC, LinearSVC, LinearSVR, Status
+from maxmargin.runtime.blas_threads import one_blas_thread
+from maxmargin.runtime.interrupt import interruptible
 from maxmargin.solvers import Newton
-from maxmargin.solvers.blas_threads import one_blas_thread
-from maxmargin.solvers.interrupt import interruptible
+from synthetic import overlapping, regression
 
 EXACT = pytest.mark.parametrize("solver", ["newton", "dual_cd"])
 
@@ -244,7 +244,7 @@ def test_ctrl_c_after_a_fit_is_python_s_own():
 
 def test_a_daemon_process_may_use_threads():
     code = (
-        "import multiprocessing as mp; from maxmargin.multiclass import n_threads;"
+        "import multiprocessing as mp; from maxmargin.runtime.threads import n_threads;"
         "mp.current_process()._config['daemon'] = True;"
         "assert (n_threads(2), n_threads(None)) == (2, 1); assert n_threads(-1) >= 1"
     )

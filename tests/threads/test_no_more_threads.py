@@ -6,8 +6,8 @@ import ctypes
 import numpy as np
 import pytest
 
-from made import csr
 from maxmargin import SVC
+from synthetic import csr
 
 LIBC = ctypes.CDLL(None)
 pytestmark = pytest.mark.skipif(

@@ -6,7 +6,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from maxmargin import SVC, SVR, OneClassSVM
 from maxmargin.kernels import Gaussian
-from maxmargin.solvers.blas_threads import blas_threads_for
+from maxmargin.runtime.blas_threads import blas_threads_for
 
 
 def blas_threads():

@@ -21,16 +21,29 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 import maxmargin._core as _core
 from maxmargin.certificate import Certificate, Status, total
+from maxmargin.data.arrays import Array, Matrix, explaining, plain_rows, plain_targets, view_rows
+from maxmargin.data.checks import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_magnitudes,
+    check_positive,
+    scale_advice,
+    wild_scales,
+)
+from maxmargin.data.origin import centred, far_centre
+from maxmargin.data.problem import Problem
+from maxmargin.data.targets import class_numbers
 from maxmargin.estimators._checks import flat_targets, named_alike
-from maxmargin.estimators._progress import Progress
-from maxmargin.estimators._tasks import Fit, Tasks
 from maxmargin.estimators._warn import warn
-from maxmargin.joint import JointObjective
 from maxmargin.losses import Loss
-from maxmargin.multiclass import class_numbers, collapsed, n_threads
-from maxmargin.objective import Intercept, Objective
-from maxmargin.origin import centred, far_centre
-from maxmargin.problem import Problem
+from maxmargin.multiclass.decomposition import collapsed
+from maxmargin.multiclass.subproblems import Fit, Tasks
+from maxmargin.objectives.crammer_singer import JointObjective
+from maxmargin.objectives.objective import Intercept, Objective
+from maxmargin.runtime.blas_threads import one_blas_thread
+from maxmargin.runtime.progress import Progress
+from maxmargin.runtime.threads import n_threads
 from maxmargin.solution import Record, Solution
 from maxmargin.solvers import (
     JOINT_SOLVERS,
@@ -46,23 +59,7 @@ from maxmargin.solvers import (
     interruptible,
 )
 from maxmargin.solvers.auto import FEW_FEATURES
-from maxmargin.solvers.blas_threads import one_blas_thread
-from maxmargin.solvers.newton import MAX_FEATURES
-from maxmargin.validation import (
-    Array,
-    Matrix,
-    check_choice,
-    check_count,
-    check_flag,
-    check_magnitudes,
-    check_positive,
-    explaining,
-    plain_rows,
-    plain_targets,
-    scale_advice,
-    view_rows,
-    wild_scales,
-)
+from maxmargin.solvers.linear.newton import MAX_FEATURES
 
 #: Numbers of features for which Newton's BLAS would take several threads: little faster, and far
 #: slower beside other fits.

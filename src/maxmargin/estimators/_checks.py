@@ -10,8 +10,8 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from maxmargin.data.targets import class_labels
 from maxmargin.estimators._warn import warn
-from maxmargin.multiclass import class_labels
 
 #: Samples from which on too many labels may mean that they are numbers; scikit-learn's choice.
 _FEW_SAMPLES = 20

@@ -16,13 +16,14 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.certificate import Status
+from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.checks import check_positive, scale_advice
 from maxmargin.kernels import Kernel, Linear
-from maxmargin.multiclass import n_threads
-from maxmargin.solvers.kernel_samples import KernelSamples
-from maxmargin.solvers.memory import free_memory
+from maxmargin.runtime.memory import free_memory
+from maxmargin.runtime.threads import n_threads
+from maxmargin.solvers.kernel.row_source import KernelSamples
+from maxmargin.solvers.kernel.smo import SMO, row_capacities, row_capacity
 from maxmargin.solvers.qp import QP, refuse_many
-from maxmargin.solvers.smo import SMO, row_capacities, row_capacity
-from maxmargin.validation import Array, Matrix, check_positive, scale_advice
 
 #: Samples in the first fit; each further one has twice as many.
 _FIRST = 250

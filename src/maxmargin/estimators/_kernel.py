@@ -17,6 +17,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
+from maxmargin.data.arrays import Array, Matrix, view_rows
+from maxmargin.data.checks import check_choice, check_positive
+from maxmargin.data.problem import Problem
+from maxmargin.data.targets import class_numbers
 from maxmargin.estimators._base import CertifiedModel, given_solver
 from maxmargin.estimators._cost import CostEstimate, estimate_cost
 from maxmargin.estimators._kernel_tasks import (
@@ -30,8 +34,6 @@ from maxmargin.estimators._kernel_tasks import (
     tabulated,
     unbegun,
 )
-from maxmargin.estimators._progress import Progress
-from maxmargin.joint import JointExpansion
 from maxmargin.kernels import (
     GAMMA_RULES,
     ChiSquared,
@@ -46,10 +48,13 @@ from maxmargin.kernels import (
     Sigmoid,
     as_kernel,
 )
-from maxmargin.kernels.products import plain, robust_origin
-from maxmargin.multiclass import class_numbers, in_threads, n_threads
-from maxmargin.objective import Intercept, Objective
-from maxmargin.problem import Problem
+from maxmargin.kernels.pairwise import plain, robust_origin
+from maxmargin.objectives.crammer_singer import JointExpansion
+from maxmargin.objectives.objective import Intercept, Objective
+from maxmargin.runtime.blas_threads import blas_threads_for, one_blas_thread
+from maxmargin.runtime.memory import free_memory
+from maxmargin.runtime.progress import Progress
+from maxmargin.runtime.threads import in_threads, n_threads
 from maxmargin.solution import Solution
 from maxmargin.solvers import (
     QP,
@@ -60,18 +65,9 @@ from maxmargin.solvers import (
     Solver,
     interruptible,
 )
-from maxmargin.solvers.blas_threads import blas_threads_for, one_blas_thread
-from maxmargin.solvers.kernel_samples import RESOLUTION, KernelSamples, summed
-from maxmargin.solvers.memory import free_memory
-from maxmargin.solvers.smo import SMO
-from maxmargin.solvers.smo_parts import Task, can_solve, solve_parts
-from maxmargin.validation import (
-    Array,
-    Matrix,
-    check_choice,
-    check_positive,
-    view_rows,
-)
+from maxmargin.solvers.kernel.batch_smo import Task, can_solve, solve_parts
+from maxmargin.solvers.kernel.row_source import RESOLUTION, KernelSamples, summed
+from maxmargin.solvers.kernel.smo import SMO
 
 _NAMES = (
     "linear",

@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin.estimators._progress import under_way
+from maxmargin.data.arrays import Array, Matrix
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.losses import HINGE
-from maxmargin.objective import Objective
+from maxmargin.multiclass.unreached import Unreached
+from maxmargin.objectives.objective import Objective
+from maxmargin.runtime.memory import free_memory
+from maxmargin.runtime.progress import under_way
 from maxmargin.solution import Record, Solution
 from maxmargin.solvers import Monitor, Solver
-from maxmargin.solvers.kernel_samples import KernelSamples, SharedSamples
-from maxmargin.solvers.memory import free_memory
-from maxmargin.solvers.smo import SMO
-from maxmargin.solvers.smo_parts import Task
-from maxmargin.solvers.unreached import Unreached
-from maxmargin.validation import Array, Matrix
+from maxmargin.solvers.kernel.batch_smo import Task
+from maxmargin.solvers.kernel.row_source import KernelSamples, SharedSamples
+from maxmargin.solvers.kernel.smo import SMO
 
 #: Bytes of kernel values that are kept for all problems of a fit.
 _TABLE = 2**26

@@ -14,36 +14,33 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
+from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.checks import check_choice, check_one_label, scale_advice
+from maxmargin.data.problem import Problem
+from maxmargin.data.targets import (
+    check_several_classes,
+    class_costs,
+    class_factors,
+    class_members,
+    sample_costs,
+    side_costs,
+)
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._checks import labels_of
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.kernels import Kernel
 from maxmargin.losses import HINGE
-from maxmargin.multiclass import (
+from maxmargin.multiclass.decomposition import (
     binary_targets,
-    check_several_classes,
-    class_members,
     class_pairs,
     collapsed,
     pair_targets,
-    side_costs,
     votes,
 )
-from maxmargin.objective import VALUES_PER_BLOCK, Intercept, Objective
-from maxmargin.problem import Problem
+from maxmargin.objectives.objective import VALUES_PER_BLOCK, Intercept, Objective
 from maxmargin.solution import NotSeparableError
-from maxmargin.solvers.smo_parts import Task
-from maxmargin.validation import (
-    Array,
-    Matrix,
-    check_choice,
-    check_one_label,
-    class_costs,
-    class_factors,
-    sample_costs,
-    scale_advice,
-)
+from maxmargin.solvers.kernel.batch_smo import Task
 
 
 class SVC(ClassifierMixin, KernelModel):

@@ -8,14 +8,16 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.data.arrays import Array
+from maxmargin.data.checks import check_tube
+from maxmargin.data.problem import Problem
+from maxmargin.data.targets import real_targets, sample_costs
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.kernels import Kernel
 from maxmargin.losses import regression_loss
-from maxmargin.objective import Intercept, Objective, far_level, spread
-from maxmargin.problem import Problem
-from maxmargin.validation import Array, check_tube, real_targets, sample_costs
+from maxmargin.objectives.objective import Intercept, Objective, far_level, spread
 
 
 class SVR(RegressorMixin, KernelModel):

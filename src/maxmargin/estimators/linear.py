@@ -9,29 +9,22 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.data.arrays import Array, view_rows
+from maxmargin.data.checks import check_choice, check_one_label, check_tube
+from maxmargin.data.problem import Problem
+from maxmargin.data.targets import (
+    check_several_classes,
+    class_costs,
+    class_members,
+    real_targets,
+    sample_costs,
+)
 from maxmargin.estimators._base import LinearModel, fitting
 from maxmargin.estimators._checks import labels_of
 from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
-from maxmargin.multiclass import (
-    binary_targets,
-    check_several_classes,
-    class_members,
-    pair_targets,
-    votes,
-)
-from maxmargin.objective import Intercept, far_level
-from maxmargin.problem import Problem
+from maxmargin.multiclass.decomposition import binary_targets, pair_targets, votes
+from maxmargin.objectives.objective import Intercept, far_level
 from maxmargin.solvers import Solver
-from maxmargin.validation import (
-    Array,
-    check_choice,
-    check_one_label,
-    check_tube,
-    class_costs,
-    real_targets,
-    sample_costs,
-    view_rows,
-)
 
 _PARAMETERS = """C : float, default=1.0
         Weight of the losses against ½‖w‖².

@@ -13,21 +13,21 @@ from sklearn.base import OutlierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
+from maxmargin.data.arrays import Array
+from maxmargin.data.problem import Problem
+from maxmargin.data.targets import sample_costs, side_costs
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._kernel_tasks import Posed
-from maxmargin.estimators._progress import Progress
 from maxmargin.estimators._warn import warn
 from maxmargin.estimators.kernel import SVC
 from maxmargin.estimators.kernel_regression import SVR
 from maxmargin.kernels import Kernel
 from maxmargin.losses import EPSILON_INSENSITIVE, HINGE
-from maxmargin.multiclass import side_costs
-from maxmargin.objective import SHORT, Intercept, Objective
-from maxmargin.problem import Problem
+from maxmargin.objectives.objective import SHORT, Intercept, Objective
+from maxmargin.runtime.progress import Progress
 from maxmargin.solution import Solution
-from maxmargin.solvers.smo_parts import Task
-from maxmargin.validation import Array, sample_costs
+from maxmargin.solvers.kernel.batch_smo import Task
 
 _ROUNDING = 1e-12
 _LEAST_NU = 1e-100  # its square, the size of the objective, must not underflow

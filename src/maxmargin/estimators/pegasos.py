@@ -13,6 +13,16 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.data.arrays import Array, Matrix, view_rows
+from maxmargin.data.checks import check_choice, check_count, check_one_label, check_positive
+from maxmargin.data.problem import Problem
+from maxmargin.data.targets import (
+    check_several_classes,
+    class_costs,
+    class_labels,
+    class_numbers,
+    sample_costs,
+)
 from maxmargin.estimators._base import (
     LinearModel,
     check_joint_loss,
@@ -25,31 +35,13 @@ from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.estimators.linear import LinearClassifier
 from maxmargin.kernels import Kernel
 from maxmargin.losses import CLASSIFICATION
-from maxmargin.multiclass import (
-    binary_targets,
-    check_several_classes,
-    class_labels,
-    class_numbers,
-    collapsed,
-)
-from maxmargin.objective import Objective
-from maxmargin.problem import Problem
+from maxmargin.multiclass.decomposition import binary_targets, collapsed
+from maxmargin.objectives.objective import Objective
+from maxmargin.runtime.memory import free_memory
 from maxmargin.solution import Solution
 from maxmargin.solvers import Solver
-from maxmargin.solvers.kernel_pegasos import KernelPegasos, KernelPegasosStream
-from maxmargin.solvers.memory import free_memory
-from maxmargin.solvers.pegasos import ClassPegasosStream, Pegasos, PegasosStream
-from maxmargin.validation import (
-    Array,
-    Matrix,
-    check_choice,
-    check_count,
-    check_one_label,
-    check_positive,
-    class_costs,
-    sample_costs,
-    view_rows,
-)
+from maxmargin.solvers.stochastic.kernel_pegasos import KernelPegasos, KernelPegasosStream
+from maxmargin.solvers.stochastic.pegasos import ClassPegasosStream, Pegasos, PegasosStream
 
 #: Parameters that a stream keeps from its first batch to its last.
 _OF_STREAM = (

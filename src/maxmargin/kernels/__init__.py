@@ -7,7 +7,7 @@ are kernels.
 """
 
 from maxmargin.kernels.base import Kernel, Product, Scaled, Sum
-from maxmargin.kernels.given import Precomputed, User, as_kernel
+from maxmargin.kernels.custom import Precomputed, User, as_kernel
 from maxmargin.kernels.mercer import MercerReport, mercer_check
 from maxmargin.kernels.standard import (
     GAMMA_RULES,

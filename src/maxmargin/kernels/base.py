@@ -11,7 +11,8 @@ import numpy as np
 from scipy import sparse
 
 import maxmargin._core as _core
-from maxmargin.validation import Array, Matrix, as_floats, check_positive
+from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.checks import as_floats, check_positive
 
 
 class Kernel(ABC):

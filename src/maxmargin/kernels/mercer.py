@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import assert_all_finite
 
+from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.checks import check_count
 from maxmargin.kernels.base import Kernel
-from maxmargin.kernels.given import as_kernel
-from maxmargin.validation import Array, Matrix, check_count
+from maxmargin.kernels.custom import as_kernel
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,10 @@ from scipy import sparse
 from sklearn.metrics import pairwise
 
 import maxmargin._core as _core
+from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.checks import as_floats, check_count, check_positive
 from maxmargin.kernels.base import Kernel
-from maxmargin.kernels.products import (
+from maxmargin.kernels.pairwise import (
     blocks,
     centred,
     dense,
@@ -28,7 +30,6 @@ from maxmargin.kernels.products import (
     squares,
     totals,
 )
-from maxmargin.validation import Array, Matrix, as_floats, check_count, check_positive
 
 #: Rules for γ.
 GAMMA_RULES = ("scale", "auto", "median")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from maxmargin.runtime.interrupt import interruptible
+from maxmargin.runtime.monitor import Monitor, Stopping
 from maxmargin.solvers.auto import choose
-from maxmargin.solvers.base import Monitor, Solver, Start, Stopping
-from maxmargin.solvers.class_smo import ClassSMO, ExpansionMonitor
-from maxmargin.solvers.crammer_singer import CrammerSinger, JointMonitor
-from maxmargin.solvers.dual_cd import DualCD
-from maxmargin.solvers.interrupt import interruptible
-from maxmargin.solvers.kernel_pegasos import KernelPegasos
-from maxmargin.solvers.newton import Newton
-from maxmargin.solvers.pegasos import Pegasos
+from maxmargin.solvers.base import Solver, Start
+from maxmargin.solvers.kernel.crammer_singer import ClassSMO, ExpansionMonitor
+from maxmargin.solvers.kernel.smo import SMO
+from maxmargin.solvers.linear.crammer_singer import CrammerSinger, JointMonitor
+from maxmargin.solvers.linear.dual_cd import DualCD
+from maxmargin.solvers.linear.newton import Newton
 from maxmargin.solvers.qp import QP
-from maxmargin.solvers.sgd import SGD
-from maxmargin.solvers.smo import SMO
+from maxmargin.solvers.stochastic.kernel_pegasos import KernelPegasos
+from maxmargin.solvers.stochastic.pegasos import Pegasos
+from maxmargin.solvers.stochastic.sgd import SGD
 
 #: The solvers by name, with their default settings.
 SOLVERS: dict[str, type[Solver]] = {

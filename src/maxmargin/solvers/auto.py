@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.objective import Objective
+from maxmargin.objectives.objective import Objective
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.dual_cd import DualCD
-from maxmargin.solvers.newton import Newton
-from maxmargin.solvers.sgd import SGD
+from maxmargin.solvers.linear.dual_cd import DualCD
+from maxmargin.solvers.linear.newton import Newton
+from maxmargin.solvers.stochastic.sgd import SGD
 
 #: Beyond this many features a Newton step's d × d system costs more than it saves.
 MAX_NEWTON_FEATURES = 2000

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from maxmargin.certificate import Status
-from maxmargin.objective import Intercept, Objective
+from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.checks import check_count
+from maxmargin.objectives.objective import Intercept, Objective
+from maxmargin.runtime.monitor import Expansion, Monitor
 from maxmargin.solution import Solution
-from maxmargin.solvers.base import Expansion, Monitor, Start
-from maxmargin.solvers.dual_form import polished
-from maxmargin.solvers.refusals import require_plain, require_regularized
-from maxmargin.validation import Array, Matrix, check_count
+from maxmargin.solvers.base import Start
+from maxmargin.solvers.kernel.standard_form import polished
+from maxmargin.solvers.requirements import require_plain, require_regularized
 
 #: Beyond it the factors of an n × n system take minutes and gigabytes.
 MAX_SAMPLES = 5000

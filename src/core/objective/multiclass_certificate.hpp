@@ -1,0 +1,75 @@
+// What the rows add to the certificate of a K-class problem.
+//
+// Written apart from linear/crammer_singer.hpp, from the text book. Per sample, with a_j = -beta_j
+// >= 0 for the classes j other than y, so that beta_y = sum_j a_j <= cost:
+//
+//   slack      xi = max over j of [j != y] + z_j - z_y, at least 0
+//   loss       cost xi
+//   dual term  beta_y
+//   bracket    loss + <z, beta> - beta_y = (cost - beta_y) xi + sum_j a_j (xi - (1 + z_j - z_y))
+#pragma once
+
+#include <vector>
+
+#include "data/class_weights.hpp"
+#include "objective/certificate.hpp"
+
+namespace maxmargin {
+
+struct JudgedClasses {
+  const std::int32_t* y;
+  const double* cost;
+  Size n_classes;
+};
+
+MAXMARGIN_INLINE void tally_classes(const double* z, const double* beta, Size y, double cost,
+                                    Size n_classes, Tally& total) {
+  double slack = 0.0;
+  for (Size j = 0; j < n_classes; ++j) {
+    const double miss = j == y ? 0.0 : 1.0 + z[j] - z[y];
+    slack = miss > slack ? miss : slack;
+  }
+  double bracket = std::max(0.0, cost - beta[y]) * slack;
+  for (Size j = 0; j < n_classes; ++j)
+    if (j != y) bracket -= beta[j] * (slack - (1.0 + z[j] - z[y]));
+  total.losses += cost * slack;
+  total.conjugates += beta[y];
+  total.brackets += bracket;
+  total.slacks += slack;
+  if (cost > 0.0) total.kkt_violation = std::max(total.kkt_violation, bracket / cost);
+  total.n_bounded += beta[y] > 0.0 && beta[y] >= cost;
+  total.n_free += beta[y] > 0.0 && beta[y] < cost;
+}
+
+// Rows begin <= i < end of the certificate of (W, b) by a feasible beta, and
+// dual_W_j += sum_i beta_ij x_i.
+template <class Rows>
+MAXMARGIN_INLINE Tally certify_classes(const Rows& rows, const JudgedClasses& judged,
+                                       const double* W, const double* b, const double* beta,
+                                       Size begin, Size end, double* dual_W) {
+  const Size K = judged.n_classes;
+  std::vector<double> z(static_cast<std::size_t>(padded(K))), amounts(z.size());
+  std::vector<int> busy(z.size());
+  Tally total;
+  for (Size i = begin; i < end; ++i) {
+    const double* at = beta + i * K;
+    scores(rows, i, W, K, z.data());
+    for (Size j = 0; j < K; ++j) z[j] += b[j];
+    tally_classes(z.data(), at, judged.y[i], judged.cost[i], K, total);
+    std::copy_n(at, K, amounts.data());
+    if (at[judged.y[i]] != 0.0) add_to_classes(rows, i, amounts.data(), K, busy.data(), dual_W);
+  }
+  return total;
+}
+
+// What all samples add at known values z, b included.
+inline Tally tally_all_classes(const JudgedClasses& judged, const double* z, const double* beta,
+                               Size n) {
+  const Size K = judged.n_classes;
+  Tally total;
+  for (Size i = 0; i < n; ++i)
+    tally_classes(z + i * K, beta + i * K, judged.y[i], judged.cost[i], K, total);
+  return total;
+}
+
+}  // namespace maxmargin

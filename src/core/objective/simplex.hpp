@@ -1,0 +1,110 @@
+// One sample of Crammer and Singer's dual: the best alpha of a simplex.
+//
+//   max over alpha of  <pull, alpha> - 1/2 square |alpha - now|^2,   alpha >= 0, sum_j alpha_j =
+//   cost
+//
+// is the projection of now + pull / square on the simplex (Blondel, Fujino, Ueda, ICPR 2014).
+#pragma once
+
+#include <limits>
+
+#include "common/types.hpp"
+
+namespace maxmargin {
+
+// Some of the values: their sum and their number.
+struct Some {
+  double sum, count;
+};
+
+struct Threshold {
+  double theta;
+  double count;  // of the values above it
+};
+
+// sum_j max(0, v_j - theta) = size > 0. Newton's iteration on this piecewise linear function of
+// theta, from the left (Michelot 1986): it ends in the exact theta once the values above stay the
+// same. Whatever values it begins with, their theta is on the left, and after one pass it is done
+// if they are the right ones.
+MAXMARGIN_INLINE Threshold simplex_threshold(const double* v, Size length, double size,
+                                             Some above) {
+  double theta = (above.sum - size) / above.count;
+  for (;;) {
+    double sum = 0.0, count = 0.0;
+#pragma omp simd reduction(+ : sum, count)
+    for (Size j = 0; j < length; ++j) {
+      sum += v[j] > theta ? v[j] : 0.0;
+      count += v[j] > theta ? 1.0 : 0.0;
+    }
+    if (sum == above.sum && count == above.count) return {theta, count};
+    const double next = (sum - size) / count;
+    if (!(next > theta)) return {theta, count};  // by rounding
+    theta = next;
+    above = {sum, count};
+  }
+}
+
+struct Pulled {
+  double top;        // the largest pull
+  double violation;  // what the best move within the simplex gains per unit; negative: slack
+};
+
+// Adds the offsets to the pulls and looks at them.
+MAXMARGIN_INLINE Pulled look_at(const double* alpha, const double* offset, Size length, double cost,
+                                double* pull) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  double top = -kNone, open = -kNone, held = kNone;
+#pragma omp simd reduction(max : top, open) reduction(min : held)
+  for (Size j = 0; j < length; ++j) {
+    const double p = pull[j] + offset[j];
+    const double up = alpha[j] < cost ? p : -kNone;
+    const double down = alpha[j] > 0.0 ? p : kNone;
+    pull[j] = p;
+    top = p > top ? p : top;
+    open = up > open ? up : open;
+    held = down < held ? down : held;
+  }
+  return {top, open - held};
+}
+
+struct SimplexStep {
+  double bracket;  // the sample's share of the gap before the step
+  double gain;     // of the dual by the step
+};
+
+// Moves alpha, `relax` < 2 times as far as the maximum, as in successive over-relaxation
+// (Mangasarian and Musicant 1999): the dual never falls, and with relax > 1 ill-conditioned
+// problems need fewer steps. `moved` is the change of beta = -alpha + constant.
+MAXMARGIN_INLINE SimplexStep project(double* alpha, const double* pull, double top, Size length,
+                                     double cost, double square, double relax, double* moved) {
+  const double scale = relax / square;
+  double bracket = 0.0, largest = -std::numeric_limits<double>::infinity(), sum = 0.0, count = 0.0;
+#pragma omp simd reduction(+ : bracket, sum, count) reduction(max : largest)
+  for (Size j = 0; j < length; ++j) {
+    const double below = pull[j] - top;
+    const double m = alpha[j] + below * scale;
+    bracket -= alpha[j] * below;
+    sum += alpha[j] > 0.0 ? m : 0.0;
+    count += alpha[j] > 0.0 ? 1.0 : 0.0;
+    moved[j] = m;
+    largest = m > largest ? m : largest;
+  }
+  const bool alone = largest - cost > (sum - cost) / count;
+  const Threshold found =
+      simplex_threshold(moved, length, cost, alone ? Some{largest, 1.0} : Some{sum, count});
+  const double theta = found.theta, above = found.count;
+  double gain = 0.0;
+#pragma omp simd reduction(+ : gain)
+  for (Size j = 0; j < length; ++j) {
+    const double part = moved[j] - theta;
+    double next = part > 0.0 ? part : 0.0;
+    next = above <= 1.0 && part > 0.0 ? cost : next;
+    const double change = next - alpha[j];
+    gain += change != 0.0 ? change * (pull[j] - 0.5 * square * change) : 0.0;
+    alpha[j] = next;
+    moved[j] = -change;
+  }
+  return {bracket, gain};
+}
+
+}  // namespace maxmargin

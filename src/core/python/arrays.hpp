@@ -1,0 +1,69 @@
+// What the binding files share: array types, their checks, and Python's handles on views.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "data/rows.hpp"
+#include "objective/losses.hpp"
+
+namespace maxmargin {
+
+namespace nb = nanobind;
+
+template <class T>
+using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using InMatrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Out = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OutRows = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using OutMatrix = nb::ndarray<double, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
+using InOrder = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OutFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OutMask = nb::ndarray<std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using OutOrder = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+inline void require(bool condition, const char* message) {
+  if (!condition) throw std::invalid_argument(message);
+}
+
+template <class Array>
+void require_length(const Array& array, Size length, const char* name) {
+  if (static_cast<Size>(array.shape(0)) != length)
+    throw std::invalid_argument(std::string(name) + " has length " +
+                                std::to_string(array.shape(0)) + ", expected " +
+                                std::to_string(length));
+}
+
+// Python's handle on a view; the arrays behind it are kept alive by the bindings.
+struct Rows {
+  AnyRows view;
+  Size n_samples() const {
+    return std::visit([](const auto& rows) { return rows.n_samples; }, view);
+  }
+  Size n_features() const {
+    return std::visit([](const auto& rows) { return rows.n_features; }, view);
+  }
+  void require_range(Size begin, Size end) const {
+    require(0 <= begin && begin <= end && end <= n_samples(), "row range out of bounds");
+  }
+};
+
+struct BoundTerms {
+  Terms terms;
+  Size n_samples;
+};
+
+void bind_certificate(nb::module_& m);  // python/certificate.cpp
+void bind_classes(nb::module_& m);      // python/multiclass.cpp: K classes at once
+void bind_exact(nb::module_& m);        // python/exact.cpp: to twice the digits
+void bind_faults(nb::module_& m);       // python/faults.cpp: only in builds for tests
+void bind_kernel(nb::module_& m);       // python/kernels.cpp: kernel rows and SMO
+void bind_newton(nb::module_& m);       // python/newton.cpp
+void bind_stochastic(nb::module_& m);   // python/stochastic.cpp: Pegasos and SGD
+void bind_whole(nb::module_& m);        // python/dense_smo.cpp: SMO on a whole kernel matrix
+
+}  // namespace maxmargin

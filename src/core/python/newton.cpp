@@ -1,0 +1,241 @@
+// Newton's method: its levels as Python objects.
+#include "linear/newton.hpp"
+
+#include <nanobind/stl/optional.h>
+
+#include <memory>
+#include <optional>
+
+#include "data/passes.hpp"
+#include "data/poisson_sample.hpp"
+#include "python/arrays.hpp"
+#include "python/polling.hpp"
+
+using namespace nanobind::literals;
+
+namespace maxmargin {
+namespace {
+
+template <class Rows>
+using LevelOf = std::unique_ptr<NewtonLevel<Rows>>;
+
+template <class Variant>
+struct LevelsOf;
+template <class... Views>
+struct LevelsOf<std::variant<Views...>> {
+  using type = std::variant<LevelOf<Views>...>;
+};
+
+struct Level {
+  LevelsOf<AnyRows>::type any;
+
+  template <class Visitor>
+  decltype(auto) visit(Visitor visitor) const {
+    return std::visit([&](const auto& level) -> decltype(auto) { return visitor(*level); }, any);
+  }
+};
+
+void make_level(Level* self, const Rows& rows, const BoundTerms& bound, Bias& bias, bool free,
+                const Blas& blas) {
+  require(bound.n_samples == rows.n_samples(), "terms and rows differ in length");
+  std::visit(
+      [&]<class View>(const View& view) {
+        new (self) Level{std::make_unique<NewtonLevel<View>>(view, bound.terms, bias, free, blas)};
+      },
+      rows.view);
+}
+
+// At w, with the centre given or in the middle of the box.
+void start(const Level& self, In<double> w, double softness, std::optional<In<double>> centre,
+           nb::callable stop) {
+  self.visit([&](auto& level) {
+    require_length(w, static_cast<Size>(level.w.size()), "w");
+    if (centre) require_length(*centre, static_cast<Size>(level.z().size()), "centre");
+    std::copy_n(w.data(), level.w.size(), level.w.begin());
+    level.softness = softness;
+    polled(stop, [&](Poll& poll) {
+      if (centre)
+        std::copy_n(centre->data(), level.centre().size(), level.centre().begin());
+      else
+        level.centre_in_box(poll);
+    });
+    nb::gil_scoped_release release;
+    level.evaluate();
+  });
+}
+
+}  // namespace
+
+void bind_newton(nb::module_& m) {
+  nb::class_<Blas>(m, "Blas", "Functions of SciPy's BLAS and LAPACK.")
+      .def(
+          "__init__",
+          [](Blas* self, nb::capsule dsyrk, nb::capsule dgemm, nb::capsule dtrsm,
+             nb::capsule dpotrf, nb::capsule dpotrs) {
+            new (self)
+                Blas{function_from<Dsyrk>(dsyrk, "void (char *, char *, int *, int *"),
+                     function_from<Dgemm>(dgemm, "void (char *, char *, int *, int *, int *"),
+                     function_from<Dtrsm>(dtrsm, "void (char *, char *, char *, char *, "),
+                     function_from<Dpotrf>(dpotrf, "void (char *, int *, "),
+                     function_from<Dpotrs>(dpotrs, "void (char *, int *, int *, ")};
+          },
+          "dsyrk"_a, "dgemm"_a, "dtrsm"_a, "dpotrf"_a, "dpotrs"_a);
+
+  m.attr("ROWS_TO_LEND") = kRowsToLend;
+  nb::class_<Level>(m, "NewtonLevel", "Newton's method on all rows, or on a sample.")
+      .def("__init__", &make_level, "rows"_a, "terms"_a, "bias"_a, "free"_a, "blas"_a,
+           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+      .def("start", &start, "w"_a, "softness"_a, "centre"_a.none(), "stop"_a,
+           "Go to w; without a centre, take the middle of the box.")
+      .def(
+          "descend",
+          [](const Level& self, In<double> squared_norms, double feature, Random& random,
+             nb::callable stop) {
+            self.visit([&](auto& level) {
+              require_length(squared_norms, static_cast<Size>(level.z().size()), "squared_norms");
+              polled(stop, [&](Poll& poll) {
+                level.descend(squared_norms.data(), feature, random, poll);
+              });
+            });
+          },
+          "squared_norms"_a, "feature"_a, "random"_a, "stop"_a,
+          "Go to where stochastic steps of a squared loss lead; `feature` is the intercept's.")
+      .def(
+          "step",
+          [](const Level& self, nb::callable stop) {
+            self.visit([&](auto& level) { polled(stop, [&](Poll& poll) { level.step(poll); }); });
+          },
+          "stop"_a)
+      .def(
+          "borrow",
+          [](const Level& self, const Level& sample, InOrder places) {
+            self.visit([&](auto& level) {
+              sample.visit([&](auto& some) {
+                require(some.w.size() == level.w.size(), "levels of different columns");
+                const Size count = static_cast<Size>(some.z().size());
+                require_length(places, count, "places");
+                require(all_within(places.data(), count, static_cast<Size>(level.z().size())),
+                        "places holds a row that does not exist");
+                level.borrow(some, places.data());
+              });
+            });
+          },
+          "sample"_a, "places"_a.noconvert(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+          "Take the curvature from a sample of the rows at these places, if it has rows enough.")
+      .def(
+          "rough_solve",
+          [](const Level& self, double tol, double shrink, double floor, Size max_steps,
+             nb::callable stop) {
+            self.visit([&](auto& level) {
+              polled(stop,
+                     [&](Poll& poll) { level.rough_solve(tol, shrink, floor, max_steps, poll); });
+            });
+          },
+          "tol"_a, "shrink"_a, "floor"_a, "max_steps"_a, "stop"_a)
+      .def(
+          "solve",
+          [](const Level& self, double tol, double shrink, Size max_steps, nb::callable stop) {
+            self.visit([&](auto& level) {
+              polled(stop, [&](Poll& poll) { level.solve(tol, shrink, max_steps, poll); });
+            });
+          },
+          "tol"_a, "shrink"_a, "max_steps"_a, "stop"_a)
+      .def(
+          "hessian",
+          [](const Level& self, nb::callable stop) {
+            std::vector<double> upper;
+            self.visit([&](auto& level) {
+              std::vector<double> kept;
+              polled(stop, [&](Poll& poll) { level.hessian(poll, kept); });
+              const Size dim = level.gram().dim();
+              if (static_cast<Size>(kept.size()) < dim * dim) return;  // halted
+              upper.resize(kept.size());
+              for (Size j = 0; j < dim; ++j)
+                for (Size i = 0; i <= j; ++i) {
+                  const Size p = level.gram().place(i), q = level.gram().place(j);
+                  upper[j * dim + i] = kept[std::max(p, q) * dim + std::min(p, q)];
+                }
+            });
+            return copied(upper);
+          },
+          "stop"_a, "The upper triangle, column by column.")
+      .def_prop_ro("arranged",
+                   [](const Level& self) {
+                     return self.visit([](auto& level) { return level.gram().arranged(); });
+                   })
+      .def_prop_ro(
+          "w",
+          [](const Level& self) { return self.visit([](auto& level) { return copied(level.w); }); })
+      .def_prop_ro("beta",
+                   [](const Level& self) {
+                     return self.visit([](auto& level) { return copied(level.beta()); });
+                   })
+      .def_prop_ro("z",
+                   [](const Level& self) {
+                     return self.visit([](auto& level) { return copied(level.z()); });
+                   })
+      .def_prop_ro("combination",
+                   [](const Level& self) {
+                     return self.visit([](auto& level) { return copied(level.combination()); });
+                   })
+      .def_prop_ro("flags",
+                   [](const Level& self) {
+                     return self.visit([](auto& level) { return copied(level.flags()); });
+                   })
+      .def_prop_ro(
+          "b", [](const Level& self) { return self.visit([](auto& level) { return level.b(); }); })
+      .def_prop_ro(
+          "softness",
+          [](const Level& self) { return self.visit([](auto& level) { return level.softness; }); })
+      .def_prop_ro(
+          "n_steps",
+          [](const Level& self) { return self.visit([](auto& level) { return level.n_steps; }); })
+      .def_prop_ro("n_sloped",
+                   [](const Level& self) {
+                     return self.visit([](auto& level) { return level.n_sloped(); });
+                   })
+      .def_prop_ro(
+          "primal",
+          [](const Level& self) { return self.visit([](auto& level) { return level.primal; }); })
+      .def_prop_ro(
+          "softening",
+          [](const Level& self) { return self.visit([](auto& level) { return level.softening; }); })
+      .def_prop_ro("imbalance", [](const Level& self) {
+        return self.visit([](auto& level) { return level.imbalance; });
+      });
+
+  nb::class_<Draw>(m, "Draw", "A sample of the rows, each with a chance of its own.")
+      .def(
+          "__init__",
+          [](Draw* self, In<double> cost, In<double> squared_norms, double share, double pull,
+             Size expected, Random& random) {
+            const Size n = static_cast<Size>(cost.shape(0));
+            require_length(squared_norms, n, "squared_norms");
+            require(0 <= expected && expected <= n, "expected out of bounds");
+            nb::gil_scoped_release release;
+            new (self) Draw{MAXMARGIN_CLONED(
+                draw_rows(cost.data(), squared_norms.data(), n, share, pull, expected, random))};
+          },
+          "cost"_a, "squared_norms"_a, "share"_a, "pull"_a, "expected"_a, "random"_a,
+          "Row k has the chance share + pull * cost_k * squared_norms_k.")
+      .def_prop_ro("places", [](const Draw& self) { return copied(self.places); })
+      .def_prop_ro("numbers", [](const Draw& self) { return copied(self.numbers); })
+      .def_prop_ro("chances", [](const Draw& self) { return copied(self.chances); });
+
+  m.def(
+      "line_search",
+      [](const BoundTerms& bound, In<double> centre, double softness, In<double> z, In<double> dz,
+         double slope_at_0, double w_dot_dw, double dw_square, double precision) {
+        const Size n = bound.n_samples;
+        require_length(centre, n, "centre");
+        require_length(z, n, "z");
+        require_length(dz, n, "dz");
+        const Proximal prox{bound.terms, centre.data(), bound.terms.loss.bounded ? softness : 0.0};
+        LineDerivative along(prox, z.data(), dz.data(), n, w_dot_dw, dw_square);
+        return exact_line_search(along, slope_at_0, precision);
+      },
+      "terms"_a, "centre"_a, "softness"_a, "z"_a, "dz"_a, "slope_at_0"_a, "w_dot_dw"_a,
+      "dw_square"_a, "precision"_a);
+}
+
+}  // namespace maxmargin

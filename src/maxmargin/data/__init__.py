@@ -1,0 +1,1 @@
+"""What is learnt from: arrays, checks, targets, and the Problem they make."""

@@ -1,0 +1,122 @@
+"""Parameters in: values that are refused, and advice on the scales of X."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+import maxmargin._core as _core
+from maxmargin.data.arrays import Matrix
+
+#: Values of X that are looked at to say how its columns differ.
+_ADVICE_VALUES = 2**20
+
+#: About as many are looked at after every fit, to see whether some may differ by this factor.
+_FEW_VALUES, _WILD = 2**12, 1e6
+
+
+def check_one_label(estimator: object, y: Any) -> None:
+    """Refuse several labels a sample, and say what takes them."""
+    shape = y.shape if hasattr(y, "shape") else np.shape(np.asarray(y, dtype=object))
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array of labels, got one of shape {tuple(shape)}. For several labels"
+            " a sample use sklearn.multioutput.MultiOutputClassifier"
+            f"({type(estimator).__name__}())."
+        )
+
+
+def check_positive(name: str, value: object, *, advice: str) -> float:
+    """Return the number, or say which parameter is wrong, what it was and what would do."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (float, numbers.Real))  # numbers alone takes long to ask
+        or not 0.0 < float(value) < math.inf
+    ):
+        raise ValueError(f"{name} must be a positive finite number, got {value!r}. {advice}")
+    return float(value)
+
+
+def as_floats(settings: object, *names: str) -> None:
+    """Turn numbers of a frozen dataclass into Python's: NumPy's narrow ones would narrow sums."""
+    for name in names:
+        value = getattr(settings, name)
+        if isinstance(value, numbers.Real) and not isinstance(value, (bool, float)):
+            object.__setattr__(settings, name, float(value))
+
+
+def check_count(name: str, value: object, *, advice: str) -> int:
+    """Return the whole number of at least 1, or say what would do."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}. {advice}")
+    return int(value)
+
+
+def check_flag(name: str, value: object) -> None:
+    """Refuse what is neither True nor False: a word such as "none" would count as True."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+
+
+def check_tube(epsilon: object) -> float:
+    """Return the half width of the tube in which errors cost nothing."""
+    if not isinstance(epsilon, numbers.Real) or not 0.0 <= float(epsilon) < np.inf:
+        raise ValueError(f"epsilon must be a finite number, 0 or larger, got {epsilon!r}.")
+    return float(epsilon)
+
+
+def check_magnitudes(longest: float, extent: _core.Extent) -> None:
+    """Refuse numbers whose products would leave the range of double precision."""
+    limit = 1e200
+    farthest, total = extent.reach, extent.total_cost
+    most = max(total, 1.0)
+    if not (longest * most * most < limit and farthest * farthest * most < limit):
+        raise ValueError(
+            f"X has rows of squared length {longest:.1e}, y reaches {farthest:.1e} and the costs"
+            f" C_i sum to {total:.1e}: their products overflow. Scale X and y"
+            " (sklearn.preprocessing.StandardScaler) or lower C."
+        )
+
+
+def check_choice(name: str, value: object, choices: Mapping[str, Any] | tuple[str, ...]) -> str:
+    """Return the word, or list the words that would do."""
+    if not isinstance(value, str) or value not in choices:
+        options = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {options}, got {value!r}.")
+    return value
+
+
+def wild_scales(X: Matrix) -> str:
+    """Say what scaling would do where columns differ so much that some count for nothing."""
+    dense = not sparse.issparse(X)
+    sizes = np.abs(X[:: max(1, X.size // _FEW_VALUES)] if dense else X.data[:_FEW_VALUES])
+    largest = float(sizes.max(initial=0.0))
+    if _WILD * float(sizes.min(where=sizes > 0.0, initial=largest)) >= largest:  # no column is wild
+        return ""
+    return scale_advice(X, _WILD)
+
+
+def scale_advice(X: Matrix, factor: float = 1e3) -> str:
+    """Say what scaling would do where sizes of columns differ by that factor, by some rows."""
+    stored = X.nnz if sparse.issparse(X) else X.size
+    some = X[:: max(1, stored // _ADVICE_VALUES)]
+    if sparse.issparse(X):
+        squares = np.bincount(some.indices, weights=some.data.astype(np.float64) ** 2)
+    else:
+        squares = np.einsum("ij,ij->j", some, some, dtype=np.float64)
+    size = np.sqrt(squares / some.shape[0])
+    used = np.flatnonzero(size)
+    if len(used) == 0 or size[used].max() < factor * size[used].min():
+        return ""
+    large, small = used[np.argmax(size[used])], used[np.argmin(size[used])]
+    return (
+        f" The columns of X differ in size by a factor of {size[large] / size[small]:.0e}"
+        f" (column {large} is about {size[large]:.1g}, column {small} about {size[small]:.1g}):"
+        " after sklearn.preprocessing.StandardScaler, or MaxAbsScaler for sparse data, the small"
+        " ones would count as much as the large ones and the fit would need far fewer iterations."
+    )

@@ -1,0 +1,58 @@
+"""The origin of dense rows that lie far from 0.
+
+With a free intercept the problem does not depend on it: <w, x> + b = <w, x − c> + (b + <w, c>).
+Rows x − c keep the digits of their differences, and coordinate descent needs far fewer epochs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+import maxmargin._core as _core
+from maxmargin.data.arrays import Array
+
+#: Rows from which medians are taken, and values subtracted at a time.
+_SAMPLE, _VALUES_PER_BLOCK = 65, 2**18
+
+
+class Origin(NamedTuple):
+    """What was subtracted from every row, and the longest rounding error of a row."""
+
+    centre: Array
+    error: float
+
+    def product(self, w: Array) -> tuple[float, float]:
+        """Return <w, c> as high + low."""
+        high, low = np.zeros((2, 1))
+        w = np.ascontiguousarray(w, dtype=np.float64)
+        _core.exact_products(_core.Rows(self.centre[np.newaxis]), w, 0, 1, high, low)
+        return float(high[0]), float(low[0])
+
+
+def far_centre(X: Array, ratio: float) -> Array | None:
+    """Return the medians of the columns if they are as far from 0 as `ratio` times the spread."""
+    sample = X[:: max(1, len(X) // _SAMPLE)].astype(np.float64)
+    centre = np.sort(sample, axis=0)[len(sample) // 2]
+    sample -= centre
+    squares = np.sort(np.einsum("ij,ij->i", sample, sample))
+    far = np.einsum("i,i->", centre, centre) > ratio**2 * squares[len(squares) // 2]
+    return centre if far else None
+
+
+def centred(X: Array, centre: Array) -> tuple[Array, Origin]:
+    """Return the rows x − c in float64, and their origin.
+
+    A difference is exact if x lies between c/2 and 2c (Sterbenz); what others lose is measured.
+    """
+    rows, error = np.empty(X.shape), 0.0
+    step = max(1, _VALUES_PER_BLOCK // max(1, X.shape[1]))
+    for begin in range(0, len(X), step):
+        x, apart = X[begin : begin + step].astype(np.float64), rows[begin : begin + step]
+        np.subtract(x, centre, out=apart)
+        back = apart - x
+        lost = (x - (apart - back)) - (centre + back)
+        error = max(error, float(np.einsum("ij,ij->i", lost, lost).max()))
+    return rows, Origin(centre, math.sqrt(error))

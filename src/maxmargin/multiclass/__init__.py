@@ -1,0 +1,1 @@
+"""Several classes from several problems, and how these are run."""

@@ -1,0 +1,1 @@
+"""The problems that are solved: primal, dual, and what belongs to each kind."""

@@ -1,0 +1,1 @@
+"""What runs a fit: the monitor, Ctrl-C, threads, memory."""

@@ -1,0 +1,163 @@
+"""Tell the user how a fit goes: lines if verbose, scikit-learn's callbacks."""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from maxmargin.certificate import Certificate, relative
+from maxmargin.data.arrays import Array
+from maxmargin.losses import Loss
+from maxmargin.runtime.interrupt import Interrupt
+from maxmargin.runtime.monitor import Report
+from maxmargin.solution import Record, Solution
+
+#: Makes the fitted attributes of a kernel machine from its solutions so far, None if unbegun.
+Rebuild = Callable[[list[Solution | None]], dict[str, Any]]
+
+
+class Progress:
+    """The fit of one estimator: a task for each look, below a task for each class if several.
+
+    Classes may be fitted in threads; the callbacks see one look at a time. A kernel machine is
+    rebuilt from its solutions so far where a callback asks for the model.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        n_classes: int,
+        interrupt: Interrupt,
+        *,
+        rebuild: Rebuild | None = None,
+    ) -> None:
+        self._estimator, self._interrupt = estimator, interrupt
+        self._data = {"X": X, "y": y}
+        self._rebuild = rebuild
+        self._solutions: list[Solution | None] = [None] * n_classes
+        self._watched = bool(getattr(estimator, "_skl_callbacks", ()))
+        self._lock = threading.Lock()
+        self._several = n_classes > 1
+        width = 0 if rebuild else X.shape[1]
+        self._coef, self._intercept = np.zeros((n_classes, width)), np.zeros(n_classes)
+        self._context: Any = None  # nobody listens
+        if self._watched or hasattr(estimator, "_parent_callback_ctx"):
+            self._context = estimator._init_callback_context(
+                max_subtasks=n_classes if self._several else None,
+                sequential_subtasks=not self._several,
+            )
+
+    @property
+    def heard(self) -> bool:
+        """Whether anybody wants to know of each look."""
+        return bool(self._estimator.verbose) or self._watched
+
+    def begin(self) -> None:
+        """Announce the fit."""
+        if self._context:
+            self._context.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+
+    def end(self) -> None:
+        """Announce that the estimator is fitted."""
+        if self._context:
+            self._context.call_on_fit_task_end(
+                estimator=self._estimator, **self._data, reconstruction_attributes={}
+            )
+
+    @contextmanager
+    def reporting(self, task: int) -> Iterator[Report | None]:
+        """Yield what is to be told of each look at one class; None if nobody listens.
+
+        A callback that wants no more after a class stops the others too.
+        """
+        verbose, context = self._estimator.verbose, self._context
+        if not self.heard:
+            yield None
+            return
+        label = f"[{task + 1}/{len(self._coef)}] " if self._several else ""
+        if self._watched and self._several:
+            with self._lock:
+                context = self._context.subcontext("class", task, max_subtasks=None)
+                context.call_on_fit_task_begin(estimator=self._estimator)
+
+        def report(record: Record, w: Array | None, b: Any, loss: Loss) -> bool:
+            if verbose:
+                found = f"dual {record.dual:.8g}"
+                if w is not None:
+                    found = f"primal {record.primal:.8g}  {found}  gap {record.gap:.3g}"
+                sys.stderr.write(
+                    f"{label}{record.time:8.2f} s  iteration {record.epoch:5d}  {found}\n"
+                )
+            if not self._watched:
+                return False
+            with self._lock:
+                if w is not None:
+                    self._keep(task, record, w, b, loss)
+                look = context.subcontext(task_name="look")
+                look.call_on_fit_task_begin(estimator=self._estimator)
+                return self._end(look, changed=w is not None)
+
+        yield report
+        if context is not self._context:
+            with self._lock:
+                if self._end(context):
+                    self._interrupt.requested = True
+
+    def _keep(self, task: int, record: Record, w: Array, b: Any, loss: Loss) -> None:
+        """Remember where one problem is."""
+        if self._rebuild:
+            self._solutions[task] = under_way(record, w, b, loss)
+        elif w.ndim == 2:  # all classes from one problem
+            self._coef, self._intercept = w, b
+        else:
+            self._coef[task], self._intercept[task] = w, b
+
+    def _end(self, context: Any, *, changed: bool = True) -> bool:
+        """End a task: whoever asks gets a model that predicts, unless it is the last one still."""
+        return bool(
+            context.call_on_fit_task_end(
+                estimator=self._estimator,
+                **self._data,
+                reconstruction_attributes=self._attributes if changed else None,
+            )
+        )
+
+    def _attributes(self) -> dict[str, Any]:
+        """Return what the model has so far."""
+        if self._rebuild:
+            return self._rebuild(self._solutions)
+        return {"coef_": self._coef.copy(), "intercept_": self._intercept.copy()}
+
+
+def under_way(record: Record, w: Array, b: Any, loss: Loss) -> Solution:
+    """Return a solution that is not final: what a model needs of it to predict."""
+    certificate = Certificate(
+        primal=record.primal,
+        dual=record.dual,
+        gap=record.gap,
+        relative_gap=relative(record.gap, record.dual),
+        kkt_violation=math.nan,
+        n_support_free=0,
+        n_support_bounded=0,
+        margin=math.nan,
+        slack_sum=math.nan,
+    )
+    return Solution(
+        w=w,
+        b=b,
+        beta=w,
+        loss=loss,
+        certificate=certificate,
+        solver="",
+        n_iter=record.epoch,
+        mean_cost=math.nan,
+        history=[record],
+    )

@@ -1,0 +1,240 @@
+"""SMO in float64 on the samples that matter: where float32 kernel rows cannot carry the proof.
+
+Samples far from the margin keep their β. The rest, the active set, has a kernel matrix of its own
+in float64, so its size, not that of the data, decides what the proof costs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import maxmargin._core as _core
+from maxmargin.certificate import Status
+from maxmargin.data.arrays import Array
+from maxmargin.objectives.objective import Objective, expansion_blocks
+from maxmargin.runtime.memory import free_memory
+from maxmargin.runtime.monitor import Monitor
+from maxmargin.solvers.kernel.dense_smo import STEPS_PER_LOOK, StallCount
+from maxmargin.solvers.kernel.standard_form import DualForm
+
+Index = NDArray[np.intp]
+
+#: Bytes of the kernel matrix of an active set where no cache_size is given, and at least.
+_MOST, _LEAST = 2**30, 2**26
+
+#: Active samples at least.
+_FEWEST = 128
+
+#: Kernel values made between two checks of the clock.
+_VALUES_PER_POLL = 2**21
+
+#: Kernel values that are summed even after a stop, so that the last steps are not lost.
+_MOMENT = 2**25
+
+#: Of the relative gap asked for: the other samples add a little.
+_AMPLE = 0.8
+
+
+class Refined(NamedTuple):
+    """How far the refinement came; RUNNING if memory did not allow it to end."""
+
+    status: Status = Status.RUNNING
+    n_iter: int = 0
+    steps: int = 0
+    violation: float = math.nan
+
+
+def affordable(cache_size: float | None) -> int:
+    """Return how many samples may be active: those whose kernel matrix fits into the memory."""
+    size = min(_MOST, 0.5 * free_memory()) if cache_size is None else 1e6 * cache_size
+    return math.isqrt(int(max(size, _LEAST)) // 8)
+
+
+class ActiveSet:
+    """A dual point, a row of variables for each group, z = Kβ, and the samples that may change."""
+
+    def __init__(
+        self, objective: Objective, form: DualForm, variables: Array, z: Array, most: int
+    ) -> None:
+        assert objective.kernel is not None
+        self.objective, self.form, self.kernel, self.most = objective, form, objective.kernel, most
+        self.variables, self.z = form.by_group(variables).copy(), z.copy()
+        self.lower, self.upper = form.by_group(form.lower), form.by_group(form.upper)
+        self.target = form.target[: len(z)]
+        self.active: Index = np.zeros(0, dtype=np.intp)
+
+    @property
+    def beta(self) -> Array:
+        """The coefficients of f."""
+        return np.asarray(self.variables.sum(axis=0))
+
+    @property
+    def flat(self) -> Array:
+        """The variables as SMO has them."""
+        return self.variables.ravel() if self.form.doubled else self.beta
+
+    def gains(self) -> Array:
+        """Return what each sample gains per unit of its better move; below 0 if it gains nothing.
+
+        Free variables have their distance from the margin, which is not below 0 either.
+        """
+        residual, v, epsilon = self.target - self.z, self.variables, self.form.epsilon
+        up = np.where(v < self.upper, residual - np.where(v >= 0.0, epsilon, -epsilon), -np.inf)
+        down = np.where(v > self.lower, -residual - np.where(v <= 0.0, epsilon, -epsilon), -np.inf)
+        if self.form.balanced:
+            threshold = np.array(
+                [_middle(-fall.max(), rise.max()) for rise, fall in zip(up, down, strict=True)]
+            )[:, np.newaxis]
+            up, down = up - threshold, down + threshold
+        return np.asarray(np.maximum(up, down).max(axis=0))
+
+    def grow(self) -> bool:
+        """Let all samples join that gain, and as many again that are near; whether there is room.
+
+        None leaves again, so growing comes to an end.
+        """
+        gain, before = self.gains(), len(self.active)
+        gain[self.active] = np.inf
+        joining = int(np.count_nonzero(gain >= 0.0)) - before
+        if before + joining > self.most:
+            return False
+        size = min(len(gain), self.most, max(_FEWEST, before + 2 * joining))
+        self.active = np.sort(np.argpartition(-gain, size - 1)[:size])
+        return True
+
+    def joining(self) -> bool:
+        """Whether samples that are not active gain."""
+        gain = self.gains()
+        gain[self.active] = -np.inf
+        return bool((gain > 0.0).any())
+
+    def matrix(self, monitor: Monitor) -> Array | None:
+        """Return the kernel matrix of the active samples; None if it is to stop first."""
+        X = self.objective.problem.X[self.active]
+        n = len(self.active)
+        K, step = np.empty((n, n)), max(1, _VALUES_PER_POLL // n)
+        for begin in range(0, n, step):
+            K[begin : begin + step] = self.kernel(X[begin : begin + step], X)
+            if monitor.stopped():
+                return None
+        return K if self.kernel.mercer is not None else 0.5 * (K + K.T)
+
+    def engine(self, K: Array) -> _core.WholeSmo:
+        """Return the core's solver for the active samples; the others are part of its target."""
+        at, form = self.active, self.form
+        own = np.ascontiguousarray(self.variables[:, at])
+        target = self.target[at] - self.z[at] + K @ own.sum(axis=0)
+        residual = np.broadcast_to(self.target - self.z, self.variables.shape)
+        whole = _value(self.variables, self.target + residual, form.epsilon)
+        part = _value(own, target + residual[:, at], form.epsilon)
+        lower, upper = (np.ascontiguousarray(bound[:, at]) for bound in (self.lower, self.upper))
+        smo = _core.WholeSmo(K, target, lower, upper, form.epsilon, form.balanced, whole - part)
+        smo.start(own)
+        return smo
+
+    def take(self, smo: _core.WholeSmo, monitor: Monitor) -> bool:
+        """Take over what was found, and tell all samples; False if it is to stop first."""
+        at, before = self.active, self.beta
+        variables = self.variables.copy()
+        variables[:, at] = smo.variables.reshape(len(variables), -1)
+        change, z = variables.sum(axis=0) - before, self.z.copy()
+        hurry = len(z) * int(np.count_nonzero(change)) > _MOMENT
+        X = self.objective.problem.X
+        for rows, block in expansion_blocks(self.kernel, X, change, _VALUES_PER_POLL):
+            z[rows] += block
+            if hurry and monitor.stopped():
+                return False
+        self.variables, self.z = variables, z
+        return True
+
+
+def solve_active(point: ActiveSet, monitor: Monitor, before: int) -> Refined:
+    """Solve for the active samples, and let others join, until all are served.
+
+    `before` counts the iterations made so far.
+    """
+    n_iter = steps = 0
+    stall = StallCount()
+    while True:
+        K = point.matrix(monitor)
+        if K is None:
+            return Refined(monitor.halted(before), n_iter, steps)
+        smo = point.engine(K)
+        status = _until_others_join(smo, point, monitor, before + n_iter, stall)
+        n_iter, steps = n_iter + smo.outer_steps, steps + smo.steps
+        if status is not Status.RUNNING or not point.grow():
+            return Refined(status, n_iter, steps, smo.violation)
+
+
+def _until_others_join(
+    smo: _core.WholeSmo, point: ActiveSet, monitor: Monitor, before: int, stall: StallCount
+) -> Status:
+    """Make outer steps until the gap of all samples is proven, or some that are not active gain."""
+    tol = _AMPLE * monitor.tol
+    while True:
+        left = monitor.iterations_left(before + smo.outer_steps, STEPS_PER_LOOK)
+        satisfied = smo.run(tol, point.form.negligible, left, monitor.stopped)
+        n_iter = before + smo.outer_steps
+        if not point.take(smo, monitor):
+            return monitor.halted(n_iter)
+        status = monitor.judge_expansion(point.beta, point.z, n_iter)
+        if status is not Status.RUNNING or point.joining():
+            return status
+        if satisfied:
+            tol *= 0.5
+            if stall.reached(monitor.history[-1].gap):
+                return Status.STALLED
+
+
+class Refinement:
+    """The change from float32 to float64, made once: when float32 has cost as much, or is in vain.
+
+    `pairs_before` says how many pairs of SMO cost as much.
+    """
+
+    def __init__(self, objective: Objective, form: DualForm, pairs_before: float) -> None:
+        self.objective, self.form, self.pairs_before = objective, form, pairs_before
+        self.result, self.tried = Refined(), False
+        self.variables = self.z = np.zeros(0)
+
+    def due(self, smo: _core.Smo, in_vain: bool = False) -> bool:
+        """Whether it is time to change."""
+        return not self.tried and (in_vain or bool(smo.steps >= self.pairs_before))
+
+    def run(
+        self, smo: _core.Smo, monitor: Monitor, z: Array | None, most: int, n_iter: int
+    ) -> Status:
+        """Go on from the point of SMO with at most so many active samples, if that is possible.
+
+        z is None if there was no time to know it. The kernel rows of SMO are given back first.
+        """
+        self.tried = True
+        if z is None:
+            return monitor.halted(n_iter)
+        point = ActiveSet(self.objective, self.form, smo.beta, z, most)
+        if point.grow():
+            smo.forget_rows()
+            self.result = solve_active(point, monitor, n_iter)
+        self.variables, self.z = point.flat, point.z
+        return self.result.status
+
+    def violation(self, smo: _core.Smo) -> float:
+        """Return LIBSVM's m - M of the point that was found."""
+        ended = self.result.status is not Status.RUNNING
+        return self.result.violation if ended else float(smo.violation)
+
+
+def _middle(low: float, high: float) -> float:
+    """Return the middle of an interval that may be open to one side."""
+    if math.isinf(low):
+        return 0.0 if math.isinf(high) else high
+    return low if math.isinf(high) else 0.5 * (low + high)
+
+
+def _value(variables: Array, slope: Array, epsilon: float) -> float:
+    """Return the objective; `slope` is target plus residual."""
+    return 0.5 * float((variables * slope).sum()) - epsilon * float(np.abs(variables).sum())

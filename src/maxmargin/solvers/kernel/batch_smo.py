@@ -1,0 +1,93 @@
+"""Problems that share one small kernel matrix, in one compiled call: `core/smo/batch.hpp`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+import maxmargin._core as _core
+from maxmargin.certificate import Status, summed_expansion
+from maxmargin.data.arrays import Array
+from maxmargin.kernels import Precomputed
+from maxmargin.losses import HINGE
+from maxmargin.objectives.objective import NEGLIGIBLE, Frame, Intercept, Objective, short
+from maxmargin.objectives.rounding import expansion_error
+from maxmargin.runtime.monitor import Monitor, shares
+from maxmargin.solution import Record, Solution
+from maxmargin.solvers.kernel.dense_smo import STEPS_PER_LOOK, refuse_improper
+
+#: Rows, targets and costs of one problem.
+Task = tuple[NDArray[np.intp], Array, Array]
+
+
+def can_solve(objective: Objective) -> bool:
+    """Whether problems like this one can be solved together."""
+    known = isinstance(objective.kernel, Precomputed) and objective.kernel.mercer is True
+    return known and objective.loss is HINGE and not objective.hard
+
+
+def solve_parts(
+    name: str,
+    objective: Objective,
+    places: Array,
+    tasks: Sequence[Task],
+    masses: Sequence[float | None],
+    monitor: Monitor,
+) -> list[Solution | Array]:
+    """Solve problems over some samples of a kernel matrix; β if the first look is no proof.
+
+    `objective` is one of them; the others have the same loss and kind of intercept, and each its
+    mass. `places`, a column, says where in the matrix a row of the tasks is. The monitor gives the
+    limits.
+    """
+    assert isinstance(objective.kernel, Precomputed)
+    K, free = objective.kernel.matrix, objective.intercept is Intercept.FREE
+    refuse_improper(np.diagonal(K))
+    rows, y, cost = (np.concatenate(arrays) for arrays in zip(*tasks, strict=True))
+    samples = places[rows, 0].astype(np.int32)
+    ends = np.cumsum([len(own) for own, _, _ in tasks], dtype=np.int32)
+    begins = np.concatenate([[0], ends[:-1]])
+    totals = np.add.reduceat(cost, begins)
+    given = np.zeros(len(tasks)) if objective.mass is None else np.array(masses, dtype=np.float64)
+    diagonal = np.diagonal(K)[samples]
+    negligible = _negligible(diagonal, begins, totals, given)
+
+    parts = _core.Parts(K, ends, samples, y, cost, given, free)
+    beta, most = np.zeros(len(y)), monitor.iterations_left(0, STEPS_PER_LOOK)
+    outcomes = parts.solve(negligible, monitor.tol, most, monitor.stopped, beta)
+    verdicts, seconds = parts.judge(beta), monitor.seconds
+
+    def solution(task: int) -> Solution | Array:
+        outcome, verdict = outcomes[task], verdicts[task]
+        coef, n_iter = beta[begins[task] : ends[task]], outcome.outer_steps
+        loss, b, notes = objective.loss, verdict.b, {}
+        if objective.mass is not None:
+            loss, notes = replace(loss, target_scale=verdict.number), shares(verdict.fractions)
+        frame = Frame(loss, free, masses[task], float(negligible[task]), convex=True)
+        squares = verdict.square, verdict.square, 0.0
+        own, tally = diagonal[begins[task] : ends[task]], verdict.tally
+        error = expansion_error(coef, own, verdict.square, objective.value_rounding).spread
+        doubt = 4.0 * error * (float(totals[task]) + tally.size)
+        certificate = summed_expansion(frame, tally, b, squares, doubt, Status.OPTIMAL)
+        proven = outcome.satisfied and certificate.relative_gap <= monitor.tol
+        if not proven or (objective.mass is not None and short(coef, own, verdict.square)):
+            return coef
+        record = Record(seconds, n_iter, certificate.primal, certificate.dual, certificate.gap)
+        notes |= {"violation": outcome.violation, "steps": outcome.steps}
+        mean = float(totals[task]) / len(coef)
+        return Solution(coef, b, coef, loss, certificate, name, n_iter, mean, [record], notes)
+
+    return [solution(task) for task in range(len(tasks))]
+
+
+def _negligible(diagonal: Array, begins: NDArray[np.intp], totals: Array, masses: Array) -> Array:
+    """Return `Objective.negligible` of each problem."""
+    if masses.any():
+        return np.zeros_like(masses)
+    longest = np.maximum.reduceat(diagonal, begins)
+    with np.errstate(over="ignore"):
+        needed = np.divide(0.5, longest, out=np.full_like(longest, np.inf), where=longest > 0.0)
+    return NEGLIGIBLE * np.minimum(totals, needed)

@@ -1,0 +1,271 @@
+"""K classes of a kernel machine at once: `core/smo/crammer_singer.hpp` makes the steps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import maxmargin._core as _core
+from maxmargin.certificate import Certificate, Status
+from maxmargin.data.arrays import Array
+from maxmargin.data.checks import as_floats, check_count, check_positive
+from maxmargin.multiclass_certificate import certify_joint_expansion
+from maxmargin.objectives.crammer_singer import JointExpansion, balance
+from maxmargin.objectives.objective import Intercept
+from maxmargin.runtime.monitor import Monitor
+from maxmargin.solution import Solution
+from maxmargin.solvers.base import Start
+from maxmargin.solvers.kernel.crammer_singer_active_set import face_step
+from maxmargin.solvers.kernel.row_source import KernelSamples, affords_float64
+from maxmargin.solvers.kernel.smo import (
+    exact_values,
+    out_of_memory,
+    refuse_huge,
+    refuse_negative,
+    row_capacities,
+    whole,
+)
+
+#: Between looks at a gap that is not promising. Small problems are looked at often: a look brings a
+#: step in all free variables at once.
+_STEPS_PER_LOOK, _STEPS_IF_SMALL = 500, 20
+
+#: Looks in a row that neither lower the gap by a tenth nor, unless a proof was expected, raise the
+#: dual beyond rounding.
+_PATIENCE, _ROUNDING = 30, 1e-13
+
+#: Samples from whose mean the others are seen, if the intercepts are free.
+_CENTRE = 16
+
+#: Samples at which sums of float32 kernel values are compared with float64.
+_TRIED = 64
+
+
+class ExpansionMonitor(Monitor):
+    """A Monitor of a JointExpansion: w is a matrix of shape (K, n) and b a vector."""
+
+    objective: JointExpansion  # type: ignore[assignment]
+
+    def __init__(self, objective: JointExpansion, *settings: Any) -> None:
+        super().__init__(objective, *settings)  # type: ignore[arg-type]
+
+    def judge_classes(
+        self, beta: Array, b: Array, z: Array, n_iter: int, error: tuple[Array, float] | None
+    ) -> Status:
+        """Certify a feasible β with z = Kβ; remember it if its gap is the smallest, and decide."""
+        certificate = certify_joint_expansion(self.objective, beta, b, z, error)
+        self.doubt = 0.0 if error is None else self.objective.doubt(z + b, beta, error)
+        self.latest = certificate
+        if self._best is None or certificate.gap <= self._best.gap:
+            self._keep_classes(certificate, beta, b)
+        return self._decide(n_iter)
+
+    def improve_classes(self, beta: Array, b: Array, z: Array) -> None:
+        """Take this point instead of the best one, if its gap is smaller."""
+        certificate = certify_joint_expansion(self.objective, beta, b, z)
+        if self._best is not None and certificate.gap < self._best.gap:
+            self._keep_classes(certificate, beta, b)
+
+    def _keep_classes(self, certificate: Certificate, beta: Array, b: Array) -> None:
+        self._primal = (certificate.primal, beta.T, b)
+        self._dual = (certificate.dual, beta)
+        self._best = certificate
+
+    def _certify_best(self) -> Certificate:
+        return certify_joint_expansion(self.objective, self._dual[1], self._primal[2])
+
+
+@dataclass(frozen=True)
+class ClassSMO:
+    """Two-level block coordinate ascent for the kernel machine of Crammer and Singer.
+
+    Inside a working set, whose kernel block fits the cache, a step maximises the dual over all K
+    variables of one sample, an exact projection on the simplex. Free intercepts are multipliers.
+    Kernel rows are float32, as in `SMO`, and the parameters are those of it.
+    """
+
+    working_set: int = 256
+    cache_size: float | None = None
+    n_threads: int = 1
+    small: int = 1024
+
+    name = "smo"
+
+    def __post_init__(self) -> None:
+        check_count("working_set", self.working_set - 1, advice="256 is usual, 2 the least.")
+        as_floats(self, "cache_size")
+        check_count("n_threads", self.n_threads, advice="1 opens no thread.")
+        if self.cache_size is not None:
+            check_positive("cache_size", self.cache_size, advice="It is in megabytes.")
+
+    def solve(self, objective: JointExpansion, monitor: ExpansionMonitor, start: Start) -> Solution:
+        """Make outer steps; when the gap looks small enough, ask for the proof."""
+        if objective.kernel.mercer is not False:
+            refuse_negative(objective.diagonal)
+        refuse_huge(objective.diagonal)
+        try:
+            return self._solve(objective, monitor, start)
+        except MemoryError as error:
+            n = objective.problem.n_samples
+            raise out_of_memory(self.cache_size, n, self.working_set) from error
+
+    def _solve(
+        self, objective: JointExpansion, monitor: ExpansionMonitor, start: Start
+    ) -> Solution:
+        n, X = objective.problem.n_samples, objective.problem.X
+        small = n <= self.small and objective.kernel.mercer is not None
+        K = whole(objective) if small else None
+        ascent = _Ascent(self, objective, K)
+        most = _STEPS_PER_LOOK if K is None else _STEPS_IF_SMALL
+        steps, tol = monitor.iterations_left(0, most), monitor.tol
+        if start.beta is not None:  # a start is looked at before the first step
+            b = np.zeros(objective.n_classes) + start.b
+            beta = objective.feasible(start.beta, start.beta, b)
+            values = exact_values(objective, beta, monitor)
+            if values is not None:
+                ascent.go_on(beta, b, values)
+            steps = 0
+        least, bound, failures, precise = math.inf, -math.inf, 0, False
+        while True:
+            satisfied = ascent.run(tol, steps, monitor)
+            beta, z, error = ascent.feasible(), None, None
+            b = ascent.intercepts(beta)
+            if K is not None:
+                z = K @ beta
+            elif precise or affords_float64(X, n * int(np.count_nonzero(beta.any(axis=1)))):
+                z = exact_values(objective, beta, monitor)
+            exact = z is not None
+            if z is None:
+                z = ascent.summed(beta)
+                error = _error(objective, beta, z)
+            status = monitor.judge_classes(beta, b, z, ascent.engine.outer_steps, error)
+            if status is not Status.RUNNING:
+                break
+            gap, dual = monitor.latest.gap, monitor.latest.dual
+            raised = not satisfied and dual > bound + _ROUNDING * abs(bound)
+            failures = 0 if gap < 0.9 * least or raised else failures + 1
+            least, bound = min(least, gap), max(bound, dual)
+            if failures >= (_PATIENCE if exact else 3):
+                status = Status.STALLED
+                break
+            if satisfied:
+                tol *= 0.5
+                precise = precise or monitor.doubt > 0.5 * monitor.tol * abs(monitor.dual)
+            ascent.go_on(*_moved(objective, beta, b, z) if exact else (beta, b, z))
+            steps = monitor.iterations_left(ascent.engine.outer_steps, most)
+        if status is Status.OPTIMAL and exact:
+            monitor.improve_classes(*_moved(objective, beta, b, z))
+        return monitor.finish(self.name, status, **ascent.notes)
+
+
+class _Ascent:
+    """The core's ascent; with free intercepts it sees the samples from a point c of their space.
+
+    `means` are <x_i, c>, `mean` is <c, c>. Where Σ_i β_i = 0 that changes Kβ by a constant for each
+    class, which the intercepts make up for; nothing else changes but the conditioning.
+    """
+
+    def __init__(self, setting: ClassSMO, objective: JointExpansion, K: Array | None) -> None:
+        problem, self.objective = objective.problem, objective
+        self.free = objective.intercept is Intercept.FREE
+        self.shape = (objective.n_classes, problem.n_samples)
+        self.means, self.mean = np.zeros(problem.n_samples), 0.0
+        samples = KernelSamples(objective.kernel, problem.X, setting.n_threads)
+        rows = samples.rows()
+        if self.free:
+            live = np.flatnonzero(problem.cost)
+            some = live[:: max(1, len(live) // _CENTRE)]
+            self.means = objective.kernel_values(_shares(some, problem.n_samples))[:, 0].copy()
+            self.mean = float(self.means[some].mean())
+            rows = rows.centred(self.means, self.mean)
+        if K is not None:
+            K = np.ascontiguousarray(K - self.means - self.means[:, np.newaxis] + self.mean)
+        squares = np.maximum(objective.diagonal - 2.0 * self.means + self.mean, 0.0)
+        penalty = max(np.average(squares, weights=problem.cost), 1.0 / problem.cost.sum())
+        working = setting.working_set
+        most, first = row_capacities(samples, problem.n_samples, setting.cache_size, working)
+        self.engine = _core.ClassSmo(
+            rows, objective.classes, self.free, penalty, working, most, K, first
+        )
+
+    @property
+    def notes(self) -> dict[str, float]:
+        """What it took."""
+        engine = self.engine
+        return {"violation": engine.violation, "steps": engine.steps, "rows": engine.rows_computed}
+
+    def run(self, tol: float, steps: int, monitor: Monitor) -> bool:
+        """Make outer steps; return whether its own estimate of the gap ended them."""
+        before = self.engine.outer_steps
+        self.engine.run(tol, self.objective.negligible, steps, monitor.stopped)
+        return bool(self.engine.outer_steps < before + steps)
+
+    def go_on(self, beta: Array, b: Array, z: Array) -> None:
+        """Go on from a feasible β with z = Kβ."""
+        alpha, pull, shift = -beta, z + 1.0, self.means @ beta
+        alpha[self.objective.own] += self.objective.problem.cost
+        pull[self.objective.own] -= 1.0
+        self.engine.go_on(alpha.T.copy(), (pull - shift).T.copy(), b + shift)
+
+    def feasible(self) -> Array:
+        """Return β, made feasible."""
+        beta = self.objective.within_simplices(-self.engine.alpha.reshape(self.shape).T.copy())
+        if self.free:
+            pulls = self.engine.pull.reshape(self.shape).T + self.engine.b
+            balance(beta, self.objective.own, self.objective.problem.cost, pulls)
+        return beta
+
+    def intercepts(self, beta: Array) -> Array:
+        """Return b for samples that are seen as they are."""
+        return np.asarray(self.engine.b - self.means @ beta)
+
+    def summed(self, beta: Array) -> Array:
+        """Return Kβ: sums of float32 rows at the engine's point, float64 for how β differs."""
+        own, cost = self.objective.own, self.objective.problem.cost
+        seen = self.engine.pull.reshape(self.shape).T - 1.0
+        seen[own] += 1.0
+        at = -self.engine.alpha.reshape(self.shape).T
+        at[own] += cost
+        z = seen + np.outer(self.means - self.mean, at.sum(axis=0)) + self.means @ at
+        change = beta - at
+        change[np.abs(change) <= 1e-12 * cost[:, np.newaxis]] = 0.0
+        return np.ascontiguousarray(z + self.objective.kernel_values(change))
+
+
+def _shares(some: NDArray[np.intp], n: int) -> Array:
+    """Return the coefficients of the mean of some samples, as a column."""
+    shares = np.zeros((n, 1))
+    shares[some] = 1.0 / len(some)
+    return shares
+
+
+def _moved(objective: JointExpansion, beta: Array, b: Array, z: Array) -> tuple[Array, ...]:
+    """Return the point after a step in all free variables at once, where that raises the dual."""
+    found = face_step(objective, beta, b, z) if objective.convex else None
+    if found is None:
+        return beta, b, z
+    after = objective.within_simplices(beta + found[0])
+    if objective.intercept is Intercept.FREE:
+        balance(after, objective.own, objective.problem.cost, objective.pulls(z + b))
+    values = z + objective.kernel_values(after - beta)
+    before, now = (
+        float(point[objective.own].sum()) - 0.5 * float(np.vdot(point, at))
+        for point, at in ((beta, z), (after, values))
+    )
+    return (after, b + found[1], values) if now > before else (beta, b, z)
+
+
+def _error(objective: JointExpansion, beta: Array, z: Array) -> tuple[Array, float]:
+    """Mean by class and spread of the error of z, from support vectors and others in float64."""
+    X, support, everyone = objective.problem.X, np.flatnonzero(beta.any(axis=1)), np.arange(len(z))
+    if len(support) == 0:
+        return np.zeros(objective.n_classes), 0.0
+    rows = np.concatenate(
+        [some[:: max(1, len(some) // _TRIED)][:_TRIED] for some in (support, everyone)]
+    )
+    apart = z[rows] - objective.kernel(X[rows], X[support]) @ beta[support]
+    return apart.mean(axis=0), float(apart.std(axis=0).max())

@@ -1,0 +1,85 @@
+"""SMO on so few samples that the whole kernel matrix is made: `core/smo/dense.hpp`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import maxmargin._core as _core
+from maxmargin.certificate import Status
+from maxmargin.data.arrays import Array
+from maxmargin.objectives.objective import Objective
+from maxmargin.runtime.monitor import Monitor
+from maxmargin.solution import Solution
+from maxmargin.solvers.base import Start
+from maxmargin.solvers.kernel.row_source import LARGEST, refuse_huge_values
+from maxmargin.solvers.kernel.standard_form import DualForm
+
+#: Outer steps between looks at a gap that is not promising.
+STEPS_PER_LOOK = 100
+
+#: Looks in a row at points that seemed good enough, without a gap lower by a tenth.
+_PATIENCE = 30
+
+
+class StallCount:
+    """Counts gap checks in a row of points that seemed good enough and brought no smaller gap."""
+
+    def __init__(self) -> None:
+        self._least, self._failures = math.inf, 0
+
+    def reached(self, gap: float) -> bool:
+        """Count one more; whether there were too many."""
+        self._failures = 0 if gap < 0.9 * self._least else self._failures + 1
+        self._least = min(self._least, gap)
+        return self._failures >= _PATIENCE
+
+
+def solve_whole(name: str, objective: Objective, monitor: Monitor, start: Start) -> Solution:
+    """Make outer steps; when the gap looks small enough, ask for the proof."""
+    form, kernel, X = DualForm.of(objective), objective.kernel, objective.problem.X
+    assert kernel is not None
+    K = kernel(X, X)
+    if kernel.mercer is None:
+        refuse_huge_values(K)
+        K = 0.5 * (K + K.T)
+    if kernel.mercer is not False:
+        refuse_improper(np.diagonal(K))
+    n = len(K)
+    smo = _core.WholeSmo(
+        K,
+        form.target[:n],
+        form.by_group(form.lower),
+        form.by_group(form.upper),
+        form.epsilon,
+        form.balanced,
+    )
+    begin = form.begin if start.beta is None else form.unfold(objective, start.beta)
+    if begin.any():
+        smo.start(form.by_group(begin))
+    tol, stall = monitor.tol, StallCount()
+    steps = 0 if start.beta is not None else monitor.iterations_left(0, STEPS_PER_LOOK)
+    while True:
+        satisfied = smo.run(tol, form.negligible, steps, monitor.stopped)
+        status = monitor.judge_expansion(smo.beta, smo.values, smo.outer_steps)
+        if status is not Status.RUNNING:
+            break
+        if satisfied:
+            tol *= 0.5
+            if stall.reached(monitor.history[-1].gap):
+                status = Status.STALLED
+                break
+        steps = monitor.iterations_left(smo.outer_steps, STEPS_PER_LOOK)
+    return monitor.finish(name, status, violation=smo.violation, steps=smo.steps)
+
+
+def refuse_improper(diagonal: Array) -> None:
+    """Refuse k(x, x) < 0 and what overflows; no value is larger than those of the diagonal."""
+    if not (diagonal >= 0.0).all():
+        raise ValueError("The kernel is negative on its diagonal, k(x, x) < 0: it is no kernel.")
+    if not (diagonal < LARGEST).all():
+        raise ValueError(
+            f"Kernel values reach {diagonal.max():.1e}, which leaves no digits to the losses. Scale"
+            " X (sklearn.preprocessing.StandardScaler), or lower gamma or degree."
+        )

@@ -1,0 +1,438 @@
+"""Samples and a kernel: rows of the kernel matrix for SMO, sums over it for prediction."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+import maxmargin._core as _core
+from maxmargin.data.arrays import Array, Matrix, view_rows
+from maxmargin.kernels import Cosine, Gaussian, Kernel, Linear
+from maxmargin.kernels.pairwise import centred, normalized
+
+#: Kernel values, and products of numbers in them, whose computation in float64 is not felt in a
+#: fit; and values for which it is not in a prediction.
+_EXACT_VALUES, _EXACT_PRODUCTS, _EXACT_PREDICTED = 2**23, 2**27, 2**20
+
+#: By how much a prediction may be off, in units of the margin, or of the spread of y.
+RESOLUTION = 1e-4
+
+#: Standard deviations of an error in float32 that are allowed for, the least of them as a share of
+#: what it may be, the rounding of a number, and rows that are predicted in float64 too.
+_SPREADS, _LEAST_SHARE, _ROUNDING, _TRIED = 6.0, 0.1, 2.0**-24, 32
+
+#: Less than any error that matters.
+_TINY = 1e-300
+
+#: Rows by which the layout is chosen, and columns at a time; share of values beyond which CSR is no
+#: faster.
+_LOOKED_AT, _TOGETHER, _SPARSE = 256, 2**12, 0.7
+
+#: Values held at a time, and values from which on threads are worth their start.
+_VALUES_PER_BLOCK, _WORTH_THREADS = 2**22, 2**20
+
+
+def affords_float64(X: Matrix, n_values: int) -> bool:
+    """Whether so many kernel values of rows like those of X take no time to speak of in float64."""
+    stored = X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else X.shape[1]
+    return bool(n_values <= _EXACT_VALUES and n_values * stored <= _EXACT_PRODUCTS)
+
+
+#: Larger kernel values leave no digits to the losses, and overflow in float32 not much later.
+LARGEST = 1e30
+
+
+def refuse_huge_values(values: Array) -> None:
+    """Refuse what leaves no digits to the losses; a kernel of the caller's may hold it anywhere."""
+    largest = max(float(values.max()), -float(values.min()))
+    if not largest < LARGEST:
+        raise ValueError(
+            f"The kernel returned values up to {largest:.1e} in size; they must stay below"
+            f" {LARGEST:.0e}. Divide them by a number, or scale X"
+            " (sklearn.preprocessing.StandardScaler)."
+        )
+
+
+class KernelSamples:
+    """Samples as the core's kernel tiles read them: float32, CSR if some of them is 0.
+
+    Dense samples are shifted for the Gaussian, which changes no distance. Where the columns have a
+    value that most samples share, as standardised indicators have, it becomes 0; else the median
+    does. Both save small distances from cancellation; among samples that are far all the same,
+    values are computed in float64.
+    """
+
+    def __init__(self, kernel: Kernel | None, X: Matrix, n_threads: int = 1) -> None:
+        assert kernel is not None
+        self.n_threads = n_threads
+        self.kernel, self.X, self.formula = kernel, X, kernel.formula()
+        self.shared: _core.KernelRows | None = None
+
+    @cached_property
+    def _layout(self) -> tuple[bool, Array | None]:
+        """Whether the samples are kept in CSR, and what is subtracted from each; None: nothing."""
+        X, (n, d) = self.X, self.X.shape
+        centre = getattr(self.kernel, "origin", None)
+        if sparse.issparse(X):
+            return True, centre if centre is not None and centre.any() else None
+        some = X[:: max(1, -(-n // _LOOKED_AT))]
+        if isinstance(self.kernel, Gaussian) and n > 0:
+            cut = range(_TOGETHER, d, _TOGETHER)
+            centre = np.concatenate([_commonest(part) for part in np.split(some, cut, axis=1)])
+        compress = (
+            np.count_nonzero(some if centre is None else some != centre) < _SPARSE * some.size
+        )
+        return compress, centre if centre is not None and centre.any() else None
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the samples are kept in CSR."""
+        return self._layout[0]
+
+    @property
+    def _takes_csr(self) -> bool:
+        """Whether CSR rows need not be made dense to be prepared."""
+        compress, centre = self._layout
+        return compress and (centre is None or sparse.issparse(self.X))
+
+    @cached_property
+    def far(self) -> NDArray[np.bool_]:
+        """Which samples are so far from the others that float32 cannot tell their distances."""
+        if not isinstance(self.kernel, Gaussian):
+            return np.zeros(self.X.shape[0], dtype=bool)
+        square = self.own[1].astype(np.float64)
+        return np.isinf(self.kernel.errors_in_float32(square, square)[0])
+
+    def prepared(self, X: Matrix, n_threads: int = 1) -> tuple[Matrix, Array]:
+        """Return the samples in float32 and their squared norms."""
+        compress, centre = self._layout
+        unit = self.kernel.unit
+        if isinstance(self.kernel, Cosine):  # norms may leave the range of float32, angles do not
+            X = normalized(X)
+        if sparse.issparse(X) and not self._takes_csr:
+            X = X.toarray()
+        with np.errstate(over="ignore"):  # what is infinite then is far
+            if compress:
+                if not sparse.issparse(X):
+                    X = _compressed(X, centre, unit, n_threads)
+                else:
+                    X = _csr(X if centre is None else centred(X, centre), unit)
+                square = np.empty(X.shape[0])
+                view_rows(X)[1].squared_norms(0, X.shape[0], square)
+                return X, square.astype(np.float32)
+            samples = np.empty(X.shape, dtype=np.float32)
+            for rows in _slices(*X.shape):  # scaled before float32 can overflow
+                samples[rows] = (X[rows] if centre is None else X[rows] - centre) * unit
+            square = np.einsum("ij,ij->i", samples, samples, dtype=np.float64)
+            return samples, square.astype(np.float32)
+
+    @cached_property
+    def _all_rows(self) -> _core.KernelRows:
+        return self._tiles()
+
+    @cached_property
+    def own(self) -> tuple[Matrix, Array]:
+        """The samples themselves, prepared."""
+        return self.prepared(self.X, self.n_threads)
+
+    def rows(self, index: NDArray[np.intp] | None = None) -> _core.KernelRows:
+        """Return the source of kernel rows, among some of the samples if there is an index."""
+        if self.formula is None:
+            return _core.KernelRows(self._block, self.X.shape[0])
+        if self.shared is not None and index is None:
+            return self.shared
+        far = self.far if index is None else self.far[index]
+        tiles = self._tiles(index)
+        if not far.any():
+            return tiles
+        block = _FarInFloat64(tiles, self.kernel, self.X if index is None else self.X[index], far)
+        return _core.KernelRows(block, len(far))
+
+    def _tiles(self, index: NDArray[np.intp] | None = None) -> _core.KernelRows:
+        """Return the same rows in float32 throughout."""
+        samples, square = self.own
+        if index is not None:
+            samples, square = samples[index], square[index]
+        width = (self.X.shape[1],) if self.sparse else ()
+        return _core.KernelRows(*_parts(samples), *width, square, self.formula, self.n_threads)
+
+    def sums(self, at: NDArray[np.intp], coef: Array, stopped: Callable[[], bool]) -> Array | None:
+        """Σ c_j k(x_j, x_i) for some samples i, in float32 tiles; None if it is to stop first."""
+        values, support = np.zeros((len(at), 1)), np.flatnonzero(coef)
+        if len(support) == 0 or len(at) == 0:
+            return values[:, 0]
+        (samples, square), source = self.own, self._tiles(support)
+        coef = np.ascontiguousarray(coef[np.newaxis, support])
+        whole = np.array([len(support)], dtype=np.int32)
+        for part in _slices(len(at), len(support)):
+            some = at[part]
+            source.predict(
+                *_parts(samples[some]), square[some], coef, whole, values[part], self.n_threads
+            )
+            far = self.far[some]
+            if far.any():
+                values[part][far] = self.kernel(self.X[some[far]], self.X[support]) @ coef.T
+            if part.stop < len(at) and stopped():
+                return None
+        return values[:, 0]
+
+    @property
+    def stored(self) -> float:
+        """Values of a sample as it was given that are not 0, roughly."""
+        return _n_values(self.X[:256]) / 256 if self.sparse else self.X.shape[1]
+
+    def _block(self, index: Array) -> Array:
+        values = self.kernel(self.X[index], self.X)
+        refuse_huge_values(values)
+        return np.ascontiguousarray(values, dtype=np.float32)
+
+    def exact(self, X: Matrix, coef: Array, parts: NDArray[np.int32] | None = None) -> Array:
+        """Return what `predict` does, in float64."""
+        values = _zeros(X, coef, parts)
+        if self.X.shape[0] > 0:
+            for rows in _slices(X.shape[0], self.X.shape[0]):
+                values[rows] = summed(self.kernel(X[rows], self.X), coef, parts)
+        return values
+
+    def predict(
+        self,
+        X: Matrix,
+        coef: Array,
+        parts: NDArray[np.int32] | None = None,
+        n_threads: int | None = None,
+        resolution: float = RESOLUTION,
+    ) -> Array:
+        """Σ c_j k(x_j, x) of every row x of X and every row c of coef, in bounded memory.
+
+        With `parts`, numbers of samples that follow each other, a sum over each of them. In float64
+        where that is not felt, else in float32 tiles, with X stored as the samples are; but in
+        float64 where these might be off by more than `resolution`.
+        """
+        values = _zeros(X, coef, parts)
+        if self.X.shape[0] == 0:
+            return values
+        if isinstance(self.kernel, Linear):
+            ends = [self.X.shape[0]] if parts is None else np.cumsum(parts)
+            pieces = [slice(b, e) for b, e in zip([0, *ends[:-1]], ends, strict=True)]
+            w = np.concatenate([self.kernel.weights(coef[:, p], self.X[p]) for p in pieces])
+            found = X @ w.T if self.kernel.origin is None else X @ w.T - w @ self.kernel.origin
+            return np.asarray(found).reshape(values.shape)
+        n_values = X.shape[0] * self.X.shape[0]
+        if self.formula is None or (n_values <= _EXACT_PREDICTED and affords_float64(X, n_values)):
+            return self.exact(X, coef, parts)
+        tiles = _Float32Sums(self, coef, parts, resolution, n_threads or self.n_threads)
+        stored = X.nnz // X.shape[0] if self._takes_csr and sparse.issparse(X) else X.shape[1]
+        for rows in _slices(X.shape[0], stored):
+            values[rows] = tiles(X[rows])
+        return values
+
+
+class _FarInFloat64:
+    """Blocks of kernel rows from float32 tiles, with the values among far samples in float64."""
+
+    def __init__(
+        self, tiles: _core.KernelRows, kernel: Kernel, X: Matrix, far: NDArray[np.bool_]
+    ) -> None:
+        self.tiles, self.kernel, self.X, self.far = tiles, kernel, X, far
+        self.columns = np.flatnonzero(far)
+        self.basis = X[self.columns]
+
+    def __call__(self, index: NDArray[np.int32]) -> NDArray[np.float32]:
+        values = np.empty((len(index), len(self.far)), dtype=np.float32)
+        self.tiles.rows(index, values)
+        rows = np.flatnonzero(self.far[index])
+        if len(rows):
+            values[np.ix_(rows, self.columns)] = self.kernel(self.X[index[rows]], self.basis)
+        return values
+
+
+class _Float32Sums:
+    """Σ c_j k(x_j, x) in float32 tiles for the rows where they are precise enough, else in float64.
+
+    Rounding errors of different samples x_j are independent: those of a sum are of the size of
+    √(Σ c_j² e_j²), where e_j bounds that of k(x_j, x), and samples that are equal count as one.
+    Some rows are computed in both ways: they show which share of that size the errors have.
+    """
+
+    def __init__(
+        self,
+        samples: KernelSamples,
+        coef: Array,
+        parts: NDArray[np.int32] | None,
+        resolution: float,
+        n_threads: int,
+    ) -> None:
+        self.samples, self.coef, self.parts = samples, np.ascontiguousarray(coef), parts
+        self.resolution, self.n_threads = resolution, n_threads
+        self.sizes = np.array([samples.X.shape[0]] if parts is None else parts, dtype=np.int32)
+        self.of_samples = samples.own[1].astype(np.float64)
+        _, v = samples.kernel.errors_in_float32(np.zeros(1), self.of_samples)
+        number = _numbers_of_distinct(samples.X)
+        self.size, self.error = (self._largest_norm(number, weight) for weight in (1.0, v))
+
+    def _largest_norm(self, number: NDArray[np.intp], weight: Array | float) -> float:
+        """Return the largest √(Σ c_j² weight_j²), with the |c_j| of samples of one number added."""
+        unit = float(np.abs(self.coef).max()) or 1.0
+        sizes = [np.bincount(number, weight * row) for row in np.abs(self.coef) / unit]
+        pair = 1.0 if self.parts is None else math.sqrt(2.0)  # two parts make an f
+        return pair * unit * float(np.linalg.norm(sizes, axis=1).max())
+
+    def __call__(self, X: Matrix) -> Array:
+        rows, square = self.samples.prepared(X, self.n_threads)
+        sizes = self.error_sizes(rows, square)
+        hopeful = np.flatnonzero(_SPREADS * _LEAST_SHARE * sizes <= self.resolution)
+        values, precise = _zeros(X, self.coef, self.parts), hopeful[:0]
+        if len(hopeful):
+            if len(hopeful) < X.shape[0]:
+                rows, square = rows[hopeful], square[hopeful]
+            values[hopeful] = self._tiles(rows, square)
+            share = self._share(X, values, sizes, hopeful)
+            precise = hopeful[_SPREADS * share * sizes[hopeful] <= self.resolution]
+        rest = np.setdiff1d(np.arange(X.shape[0]), precise, assume_unique=True)
+        if len(rest):
+            values[rest] = self.exact(X[rest] if len(rest) < X.shape[0] else X)
+        return values
+
+    def _tiles(self, rows: Matrix, square: Array) -> Array:
+        """Return the sums of prepared rows in float32."""
+        found = np.zeros((len(square), len(self.sizes) * len(self.coef)))
+        self.samples._all_rows.predict(
+            *_parts(rows), square, self.coef, self.sizes, found, self.n_threads
+        )
+        return found.reshape(_zeros(rows, self.coef, self.parts).shape)
+
+    def _share(self, X: Matrix, values: Array, sizes: Array, hopeful: NDArray[np.intp]) -> float:
+        """Return which share of the size that they may have the errors of some rows have."""
+        largest = hopeful[sizes[hopeful].argsort()[-_TRIED // 4 :]]
+        tried = np.unique(np.append(hopeful[:: max(1, len(hopeful) // _TRIED)], largest))
+        off = np.abs(values[tried] - self.exact(X[tried])).reshape(len(tried), -1)
+        size = np.maximum(sizes[tried, np.newaxis], _TINY)
+        typical = np.sqrt(np.mean((off / size) ** 2, axis=0)).max()
+        return max(float(typical), _LEAST_SHARE)
+
+    def exact(self, X: Matrix) -> Array:
+        return self.samples.exact(X, self.coef, self.parts)
+
+    def error_sizes(self, rows: Matrix, square: Array) -> Array:
+        """Return the size that the errors of each row's sums may have."""
+        u, _ = self.samples.kernel.errors_in_float32(square.astype(np.float64), self.of_samples)
+        stored = rows.nnz / rows.shape[0] if sparse.issparse(rows) else rows.shape[1]
+        rounding = _ROUNDING * (1.0 + 0.25 * math.sqrt(stored))
+        return np.asarray(rounding * (u * self.size + self.error))
+
+
+class SharedSamples:
+    """Samples of several classes: for every two, rows within a class are computed once for all.
+
+    Of these, `cache` megabytes are kept.
+    """
+
+    def __init__(self, samples: KernelSamples, members: list[NDArray[np.intp]], cache: float):
+        self.samples, self.members = samples, members
+        self.pairs = list(itertools.combinations(range(len(members)), 2))
+        each = 1e6 * cache / len(members)
+        self.classes = [
+            _core.ClassRows(samples.rows(rows), int(each // (4 * len(rows)))) for rows in members
+        ]
+
+    def pair(self, place: int, X: Matrix) -> KernelSamples:
+        """Return the samples X of the pair at that place: those of one class, then the other's."""
+        first, second = self.pairs[place]
+        rows = np.concatenate([self.members[first], self.members[second]])
+        values, square = self.samples.own
+        pair = KernelSamples(self.samples.kernel, X, self.samples.n_threads)
+        pair._layout, pair.own = self.samples._layout, (values[rows], square[rows])
+        pair.shared = self.classes[first].pair(self.classes[second], self.samples.n_threads)
+        return pair
+
+
+def _zeros(X: Matrix, coef: Array, parts: NDArray[np.int32] | None) -> Array:
+    """Return room for the sums of every row of X."""
+    return np.zeros((X.shape[0], *(() if parts is None else (len(parts),)), len(coef)))
+
+
+def summed(K: Array, coef: Array, parts: NDArray[np.int32] | None = None) -> Array:
+    """K c for every row c of coef; with `parts`, numbers of columns, for each of them apart."""
+    if parts is None:
+        return np.asarray(K @ coef.T)
+    sums, begin = np.empty((len(K), len(parts), len(coef))), 0
+    for part, end in enumerate(parts.cumsum().tolist()):
+        sums[:, part] = K[:, begin:end] @ coef[:, begin:end].T
+        begin = end
+    return sums
+
+
+def _numbers_of_distinct(X: Matrix) -> NDArray[np.intp]:
+    """Return a number for each row, the same for equal rows."""
+    weights = np.random.default_rng(0).standard_normal(X.shape[1])
+    return np.unique(X @ weights, return_inverse=True)[1]
+
+
+def _csr(X: Matrix, unit: float) -> Matrix:
+    """Return X unit in float32, its columns in order."""
+    X, _ = view_rows(X)
+    values = (X.data * unit).astype(np.float32, copy=False)
+    return type(X)((values, X.indices, X.indptr), shape=X.shape)
+
+
+def _compressed(X: Array, centre: Array | None, unit: float, n_threads: int) -> sparse.csr_array:
+    """Return (X - centre) unit of a dense X in CSR form and float32."""
+    n, d = X.shape
+    centre = np.zeros(d) if centre is None else centre
+
+    def compress(some: slice) -> sparse.csr_array:
+        rows = _core.Rows(X[some])
+        offsets = np.zeros(rows.n_samples + 1, dtype=np.int32)
+        room = (rows.n_samples + 1) * d  # pages not written to cost nothing
+        values, columns = np.empty(room, dtype=np.float32), np.empty(room, dtype=np.int32)
+        done = rows.compress(0, rows.n_samples, centre, unit, offsets, values, columns)
+        assert done  # there is room
+        stored = int(offsets[-1])
+        shape = (rows.n_samples, d)
+        return sparse.csr_array((values[:stored], columns[:stored], offsets), shape=shape)
+
+    threads = n_threads if n * d >= _WORTH_THREADS else 1
+    slices = _slices(n, d, threads)
+    if threads == 1 or len(slices) == 1:
+        parts = [compress(some) for some in slices]
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            parts = list(pool.map(compress, slices))
+    return parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
+
+
+def _commonest(some: Array) -> Array:
+    """Return the value that most samples have in each column; where few have the same, the median.
+
+    Neither is two standard deviations away from the mean: far from it small distances would cancel.
+    """
+    ordered = np.sort(some, axis=0).astype(np.float64)
+    place = np.arange(len(some))[:, np.newaxis]
+    begins = np.ones(ordered.shape, dtype=bool)
+    begins[1:] = ordered[1:] != ordered[:-1]
+    run = place - np.maximum.accumulate(np.where(begins, place, 0), axis=0)
+    common = ordered[run.argmax(axis=0), np.arange(some.shape[1])]
+    often = run.max(axis=0) + 1 >= 0.25 * len(some)
+    return np.asarray(np.where(often, common, ordered[len(some) // 2]))
+
+
+def _slices(count: int, width: int, at_least: int = 1) -> list[slice]:
+    """Cut `count` rows of that many values each into blocks."""
+    step = max(1, min(_VALUES_PER_BLOCK // max(1, width), -(-count // at_least)))
+    return [slice(begin, begin + step) for begin in range(0, count, step)]
+
+
+def _n_values(X: Matrix) -> int:
+    return int(X.nnz) if sparse.issparse(X) else int(np.count_nonzero(X))
+
+
+def _parts(X: Matrix) -> tuple[Array, ...]:
+    """Return the arrays that the core reads X from."""
+    return (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)

@@ -1,0 +1,471 @@
+"""Sequential minimal optimisation for kernel machines; steps in `core/smo/working_set.hpp`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+import maxmargin._core as _core
+from maxmargin.certificate import Status
+from maxmargin.data.arrays import Array
+from maxmargin.data.checks import as_floats, check_count, check_positive
+from maxmargin.kernels import Precomputed
+from maxmargin.objectives.crammer_singer import JointExpansion
+from maxmargin.objectives.objective import Objective, SumError
+from maxmargin.runtime.memory import free_memory
+from maxmargin.runtime.monitor import Monitor
+from maxmargin.solution import Solution
+from maxmargin.solvers.base import Start
+from maxmargin.solvers.kernel.active_set import Refinement, affordable
+from maxmargin.solvers.kernel.dense_smo import solve_whole
+from maxmargin.solvers.kernel.row_source import KernelSamples, affords_float64, refuse_huge_values
+from maxmargin.solvers.kernel.standard_form import DualForm, moved
+from maxmargin.solvers.kernel.subset_start import NEAR, Screening
+from maxmargin.solvers.requirements import require_intercept
+
+#: Between looks at a gap that is not promising. Hard margins are looked at often: a look brings a
+#: step in all free variables at once; and ν-problems, whose optimum may be so near 0 that it shows
+#: in float64 only.
+_STEPS_PER_LOOK, _STEPS_IF_HARD, _STEPS_IF_NU = 1000, 10, 200
+
+#: Restarts from residuals in float64 in a row that do not lower the gap by a tenth. Each is a step
+#: of iterative refinement: what float32 gets wrong is relative to the change that it makes, and at
+#: a large C the gap jumps about before it falls.
+_PATIENCE = 30
+
+#: Looks in a row after many steps at points no better than an earlier one: the reason to make sums
+#: in float64, and with these to give up.
+_IN_VAIN = 4
+
+#: Share of the tolerance that doubt about float32 sums may take up before more of them are made in
+#: float64.
+_DOUBTFUL = 0.5
+
+#: Work on pairs of a working set, in its samples, that takes as long as a kernel value in float64.
+_PAIR_WORK_PER_VALUE = 4
+
+#: Outer steps between two checks whether the pairs have cost as much as a float64 matrix.
+_STEPS_PER_CHECK = 20
+
+#: Kernel values beyond it leave the range of float32 in sums and products.
+_LARGEST = 1e30
+
+#: Megabytes for rows of samples of fewer values than that: more would take longer to touch than the
+#: rows to compute again.
+_CACHE_IF_CHEAP = {48: 256.0, 128: 1000.0}
+
+#: Megabytes of these that are taken at once; more only as rows are computed a second time.
+_CACHE_AT_FIRST = 256.0
+
+#: Working sets that all samples make, and the least size of one: of large ones most rows would be
+#: asked for before it is known which matter.
+_SETS, _LEAST_SET = 16, 128
+
+#: Samples at which sums of float32 kernel values are compared with float64.
+_TRIED = 128
+
+#: Support vectors that these are compared with at a time: all at once would be fresh memory, which
+#: took three times as long as the sums.
+_TOGETHER = 1024
+
+#: Values of a caller's kernel between two looks at the clock and at Ctrl-C.
+_VALUES_PER_POLL = 2**16
+
+#: Bytes of a kernel matrix that is kept whole without a look at the memory that is free.
+_SMALL = 2**26
+
+
+@dataclass(frozen=True)
+class SMO:
+    """Two-level sequential minimal optimisation.
+
+    Pairs of dual variables are optimised inside a working set whose kernel block fits the cache;
+    kernel rows are computed in float32 tiles when they are first needed, and kept.
+
+    Parameters
+    ----------
+    working_set : int
+        Samples whose kernel values among each other are at hand at a time, at most: of few samples
+        a sixteenth, but 128.
+    cache_size : float or None
+        Megabytes for kernel rows; None: half of the memory that is free, or 256 or 1,000 for
+        samples of so few values, 48 or 128, that rows are cheap to compute. Of these, more than
+        256 are taken only as rows turn out to be needed again and again.
+    n_threads : int
+        Threads for kernel values.
+    small : int
+        Up to so many samples there are no working sets: the whole kernel matrix is made, in
+        float64. Not for a user's function: it may be slow, and is asked for the rows that are
+        needed only. With more samples SMO changes to float64 when it has cost as much as that
+        matrix, or when float32 brings nothing more; the matrix is that of the samples that matter.
+    """
+
+    working_set: int = 512
+    cache_size: float | None = None
+    n_threads: int = 1
+    small: int = 1024
+
+    name = "smo"
+
+    def __post_init__(self) -> None:
+        check_count("working_set", self.working_set - 1, advice="512 is usual, 2 the least.")
+        as_floats(self, "cache_size")
+        check_count("n_threads", self.n_threads, advice="1 opens no thread.")
+        if self.cache_size is not None:
+            check_positive("cache_size", self.cache_size, advice="It is in megabytes.")
+
+    def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
+        """Make outer steps; when the gap looks small enough, ask for the proof."""
+        _require(objective)
+        if self._is_small(objective):
+            return solve_whole(self.name, objective, monitor, start)
+        _require_float32(objective)
+        try:
+            return self._solve(objective, monitor, start)
+        except MemoryError as error:
+            n = objective.problem.n_samples
+            raise out_of_memory(self.cache_size, n, self.working_set) from error
+
+    def _solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
+        n, form = objective.problem.n_samples, DualForm.of(objective)
+        X, kernel = objective.problem.X, objective.kernel
+        samples = start.samples or KernelSamples(kernel, X, self.n_threads)
+        smo = self._engine(form, samples)
+        part = Screening(form, samples, partial(self._engine, form, samples), monitor)
+        begin, z = self._begin(objective, part, start)
+        if z is not None:
+            smo.go_on(begin, *form.state(begin, z))
+        steps, tol = 0, monitor.tol  # a start is looked at before the first step
+        most = _steps_per_look(objective)
+        whole = start.beta is None and not (part.n_iter and begin.any())
+        if whole:
+            steps = monitor.iterations_left(part.n_iter, most)
+        shrinking = whole and monitor.tol < NEAR and part.applies() and _short_of_rows(samples, n)
+        doubts, hope = 0, _Hope()
+        float64 = Refinement(objective, form, self._pairs_before_float64(samples, n))
+        while True:
+            if not objective.hard:
+                monitor.follow(lambda: (part.n_iter + smo.outer_steps, smo.dual))
+            satisfied = _run(smo, form, NEAR if shrinking else tol, steps, monitor, float64)
+            variables = smo.beta
+            beta = form.fold(variables)
+            z, error = _sums(objective, beta, (form.target - smo.residual)[:n], doubts, monitor)
+            exact = error is None
+            n_iter = part.n_iter + smo.outer_steps + float64.result.n_iter
+            status = monitor.judge_expansion(beta, z, n_iter, error)
+            if status is not Status.RUNNING:
+                break
+            if shrinking and satisfied:
+                shrinking = False
+                steps = 0 if part.shrink(smo) else monitor.iterations_left(n_iter, most)
+                continue
+            if satisfied:
+                tol *= 0.5
+                doubts += monitor.doubt > _DOUBTFUL * monitor.tol * abs(monitor.dual)
+            lost = (satisfied or not objective.hard) and hope.lost(monitor, satisfied, exact)
+            if lost and not (exact or satisfied):
+                doubts, hope, lost = 2, _Hope(), False
+            if float64.due(smo, lost or (exact and hope.slow)):
+                known = z if exact else exact_values(objective, beta, monitor)
+                status = float64.run(smo, monitor, known, affordable(self.cache_size), n_iter)
+                variables, z, exact = float64.variables, float64.z, known is not None
+            elif lost:
+                status = Status.STALLED
+            if status is not Status.RUNNING:
+                break
+            if exact:
+                variables, z = _moved(objective, form, variables, z)
+            smo.go_on(variables, *form.state(variables, z))
+            steps = monitor.iterations_left(n_iter + float64.result.n_iter, most)
+        return monitor.finish(
+            self.name,
+            status,
+            violation=float64.violation(smo),
+            steps=part.steps + smo.steps + float64.result.steps,
+            rows=round(part.rows) + smo.rows_computed,
+        )
+
+    def _pairs_before_float64(self, samples: KernelSamples, n: int) -> float:
+        """Return how many pairs take as long as all kernel values in float64.
+
+        A fit that needs more than these goes on in float64: in all, it takes twice as long as it
+        would have if it had begun there, at most. A caller's kernel may be slower than that.
+        """
+        if samples.formula is None:
+            return math.inf
+        return _PAIR_WORK_PER_VALUE * n**2 / self._working(n)
+
+    def _working(self, n: int) -> int:
+        return min(self.working_set, max(_LEAST_SET, n // _SETS))
+
+    def _begin(
+        self, objective: Objective, part: Screening, start: Start
+    ) -> tuple[Array, Array | None]:
+        """Return where to start, and Kβ there if there was time for it."""
+        if start.beta is None and part.applies():
+            if part.run():
+                return part.beta, part.z
+            if part.monitor.stopped():  # what was found so far is the answer
+                return part.beta, part.values()
+        begin = part.form.begin if start.beta is None else part.form.unfold(objective, start.beta)
+        beta = part.form.fold(begin)
+        return begin, _values(objective, part.samples, beta, part.monitor)
+
+    def _engine(
+        self,
+        form: DualForm,
+        samples: KernelSamples,
+        part: NDArray[np.intp] | None = None,
+    ) -> _core.Smo:
+        """Return the core's solver, for a part of the variables if one is given."""
+        rows, at = samples.rows(part), slice(None) if part is None else part
+        target = form.target[at]
+        working = self._working(len(target))
+        return _core.Smo(
+            rows.twice() if form.doubled else rows,
+            target,
+            form.lower[at],
+            form.upper[at],
+            form.group[at],
+            form.epsilon,
+            form.balanced,
+            working,
+            *row_capacities(samples, len(target), self.cache_size, working),
+        )
+
+    def _is_small(self, objective: Objective) -> bool:
+        kernel = objective.kernel
+        assert kernel is not None
+        fast = kernel.mercer is not None or isinstance(kernel, Precomputed)
+        return fast and objective.problem.n_samples <= self.small
+
+
+class _Hope:
+    """Counts the looks in a row that brought nothing."""
+
+    def __init__(self) -> None:
+        self.least, self.failures = math.inf, 0
+        self.highest, self.in_vain = -math.inf, 0
+        self.slow = False  # the last point that seemed good enough did not halve the gap
+
+    def lost(self, monitor: Monitor, satisfied: bool, exact: bool) -> bool:
+        """Whether there are too many of points that seemed good enough, or after all the steps."""
+        if satisfied:
+            gap = monitor.history[-1].gap
+            self.slow = gap > 0.5 * self.least
+            self.failures = 0 if gap < 0.9 * self.least else self.failures + 1
+            self.least = min(self.least, gap)
+            return self.failures >= (_PATIENCE if exact else 3)
+        dual = monitor.latest.dual
+        self.in_vain = 0 if dual > self.highest else self.in_vain + 1
+        self.highest = max(self.highest, dual)
+        return self.in_vain >= _IN_VAIN
+
+
+def _run(
+    smo: _core.Smo,
+    form: DualForm,
+    tol: float,
+    steps: int,
+    monitor: Monitor,
+    float64: Refinement,
+) -> bool:
+    """Make outer steps until the gap looks small enough in float32: then True.
+
+    At most so many are made, and none after it is time for float64.
+    """
+    end = smo.outer_steps + steps
+    while True:
+        before = smo.outer_steps
+        some = min(end - before, steps if float64.tried else _STEPS_PER_CHECK)
+        smo.run(tol, form.negligible, some, monitor.stopped)
+        if smo.outer_steps < before + some:
+            return True
+        if smo.outer_steps >= end or float64.due(smo) or monitor.stopped():
+            return False
+
+
+def _moved(objective: Objective, form: DualForm, variables: Array, z: Array) -> tuple[Array, Array]:
+    """Return the variables after a step in all free ones at once, and Kβ there."""
+    after = moved(objective, form, variables, z)
+    return after, z + objective.kernel_values(form.fold(after) - form.fold(variables))
+
+
+def _steps_per_look(objective: Objective) -> int:
+    if objective.hard:
+        return _STEPS_IF_HARD
+    return _STEPS_PER_LOOK if objective.mass is None else _STEPS_IF_NU
+
+
+def whole(objective: Objective | JointExpansion) -> Array:
+    """Return K in float64, exactly symmetric."""
+    assert objective.kernel is not None
+    K = objective.kernel(objective.problem.X, objective.problem.X)
+    refuse_huge_values(K)
+    return np.ascontiguousarray(0.5 * (K + K.T))
+
+
+def _values(
+    objective: Objective, samples: KernelSamples, beta: Array, monitor: Monitor
+) -> Array | None:
+    """Kβ; None if there is no time for it."""
+    n = len(beta)
+    if samples.formula is None or affords_float64(samples.X, n * int(np.count_nonzero(beta))):
+        return exact_values(objective, beta, monitor)
+    return samples.sums(np.arange(n), beta, monitor.stopped)
+
+
+def exact_values(
+    objective: Objective | JointExpansion, beta: Array, monitor: Monitor
+) -> Array | None:
+    """Kβ in float64; None if it is to stop first."""
+    assert objective.kernel is not None
+    size = _VALUES_PER_POLL if objective.kernel.formula() is None else 16 * _VALUES_PER_POLL
+    values = np.zeros_like(beta)
+    for rows, block in objective.kernel_blocks(beta, size):
+        values[rows] = block
+        if rows.stop < len(beta) and monitor.stopped():
+            return None
+    return values
+
+
+def _sums(
+    objective: Objective, beta: Array, z: Array, doubts: int, monitor: Monitor
+) -> tuple[Array, SumError | None]:
+    """Return Kβ, and its error if it has one: z from float32 rows, unless float64 is not felt.
+
+    Once it was doubted, float64 is made of it near the kinks of the loss; then everywhere.
+    """
+    n_values = len(beta) * int(np.count_nonzero(beta))
+    if doubts > 1 or affords_float64(objective.problem.X, n_values):
+        exact = exact_values(objective, beta, monitor)
+        if exact is not None:
+            return exact, None
+    error = _error(objective, beta, z)
+    return _sharpened(objective, beta, z, error, monitor) if doubts else (z, error)
+
+
+def _error(objective: Objective, beta: Array, z: Array) -> SumError:
+    """Mean and spread of the error of z, summed from float32 rows, by a sample in float64.
+
+    The sample is of support vectors on the edge, where an error counts most, and of all samples.
+    """
+    edge = np.flatnonzero(objective.edge(beta))
+    rows = np.append(_some(edge), _some(np.arange(len(beta))))
+    apart = z[rows] - _exact_at(objective, beta, rows)
+    return SumError(float(apart.mean()), float(apart.std()))
+
+
+def _exact_at(objective: Objective, beta: Array, rows: NDArray[np.intp]) -> Array:
+    """Return Kβ at some samples, in float64."""
+    assert objective.kernel is not None
+    X, support = objective.problem.X, np.flatnonzero(beta)
+    some, values = X[rows], np.zeros(len(rows))
+    for begin in range(0, len(support), _TOGETHER):
+        part = support[begin : begin + _TOGETHER]
+        values += objective.kernel(some, X[part]) @ beta[part]
+    return values
+
+
+def _sharpened(
+    objective: Objective, beta: Array, z: Array, error: SumError, monitor: Monitor
+) -> tuple[Array, SumError]:
+    """Make the sums of the samples near a kink in float64: an error counts most there."""
+    if objective.hard:
+        return z, error
+    b, number = objective.best_offsets(z)
+    posed = objective if objective.mass is None else objective.at(number)
+    exact = posed.near_kink(z + b, 4.0 * (abs(error.mean) + error.spread))
+    near, z = np.flatnonzero(exact), z.copy()
+    for begin in range(0, len(near), _TOGETHER):
+        some = near[begin : begin + _TOGETHER]
+        z[some] = _exact_at(objective, beta, some)
+        if monitor.stopped():
+            exact[near[begin + _TOGETHER :]] = False
+            break
+    return z, error._replace(exact=exact)
+
+
+def _some(index: NDArray[np.intp]) -> NDArray[np.intp]:
+    return index[:: max(1, len(index) // _TRIED)][:_TRIED]
+
+
+def cache_for(samples: KernelSamples, cache_size: float | None) -> float | None:
+    """Return the megabytes for kernel rows: as given, few if rows are cheap, None: no limit."""
+    if cache_size is not None or samples.formula is None:
+        return cache_size
+    return next((most for few, most in _CACHE_IF_CHEAP.items() if samples.stored < few), None)
+
+
+def row_capacities(
+    samples: KernelSamples, n: int, cache_size: float | None, least: int
+) -> tuple[int, int]:
+    """Return how many rows of n values may be kept, and how many before any is needed twice."""
+    cache = cache_for(samples, cache_size)
+    most = row_capacity(n, cache, least)
+    if cache_size is not None or cache is None:
+        return most, most
+    return most, min(most, row_capacity(n, _CACHE_AT_FIRST, least))
+
+
+def _short_of_rows(samples: KernelSamples, n: int) -> bool:
+    """Whether rows are cheap enough to be given up, and too many to be kept.
+
+    The free memory has no say: it must not change the way to the answer.
+    """
+    limit = cache_for(samples, None)
+    return limit is not None and 4 * n**2 > 1e6 * limit
+
+
+def row_capacity(n: int, cache_size: float | None, least: int) -> int:
+    """Kernel rows that so many megabytes hold; of half the free memory if there is no limit."""
+    if cache_size is None and 4 * n**2 <= _SMALL:
+        return n
+    size = 1e6 * cache_size if cache_size is not None else 0.5 * free_memory()
+    return int(min(n, max(least, size // (4 * n))))
+
+
+def _require(objective: Objective) -> None:
+    if objective.kernel is None:
+        raise ValueError("solver='smo' needs an objective with a kernel: kernel=Linear().")
+    if not objective.loss.bounded or not objective.loss.regularized:
+        raise ValueError(
+            f"solver='smo' is for the hinge and epsilon-insensitive losses, not for"
+            f" {objective.loss.name!r}."
+        )
+    require_intercept(objective, "smo")
+
+
+def _require_float32(objective: Objective) -> None:
+    assert objective.kernel is not None
+    if objective.kernel.mercer is not False:
+        refuse_negative(objective.diagonal)
+    refuse_huge(objective.diagonal)
+
+
+def out_of_memory(cache_size: float | None, n: int, working_set: int) -> MemoryError:
+    """Return the error that says what would need less."""
+    return MemoryError(
+        f"Out of memory with cache_size={cache_size}. Give fewer megabytes; at least"
+        f" {min(n, working_set)} kernel rows of {n} samples, {4e-6 * n:.3g} MB each,"
+        " are kept besides a float32 copy of X. Or fit fewer samples."
+    )
+
+
+def refuse_negative(diagonal: Array) -> None:
+    """Refuse k(x, x) < 0."""
+    if not (diagonal >= 0.0).all():
+        raise ValueError("The kernel is negative on its diagonal, k(x, x) < 0: it is no kernel.")
+
+
+def refuse_huge(diagonal: Array) -> None:
+    """Refuse values that overflow in the float32 of the kernel rows."""
+    if not (np.abs(diagonal) < _LARGEST).all():
+        raise ValueError(
+            f"Kernel values reach {diagonal.max():.1e}, beyond what float32 can work with. Scale X"
+            " (sklearn.preprocessing.StandardScaler), or lower gamma or degree."
+        )

@@ -1,0 +1,103 @@
+"""Fits of many problems that a time limit ends have every attribute, and zero where not begun."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from maxmargin import SVC, Intercept, LinearSVC, Objective, Problem, Status, certify
+from maxmargin.losses import HINGE, SQUARED_HINGE
+from maxmargin.multiclass.unreached import Unreached
+from maxmargin.runtime.threads import in_threads
+
+
+def many_classes(n_classes=20, n=200):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % n_classes
+    return rng.normal(size=(n, 3)) + rng.normal(size=(n_classes, 3))[y], y
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearSVC(multi_class="ovo"),
+        LinearSVC(multi_class="ovo", loss="squared_hinge", fit_intercept=False),
+        SVC(),
+        SVC(kernel="linear", fit_intercept=False),
+        SVC(solver="qp"),
+        LinearSVC(multi_class="ovo", solver="qp"),
+    ],
+    ids=repr,
+)
+def test_a_fit_that_is_over_at_once_has_every_attribute(model, n_jobs):
+    X, y = many_classes()
+    model.set_params(max_time=1e-9, n_jobs=n_jobs)
+    with pytest.warns(ConvergenceWarning, match="Raise max_time"):
+        model.fit(X, y)
+    assert len(model.solutions_) == 190
+    assert model.certificate_.status is Status.STOPPED_BY_TIME
+    assert {len(solution.history) > 0 for solution in model.solutions_} == {True}
+    assert set(model.predict(X)) <= set(y)
+    assert model.decision_function(X).shape == (200, 20)
+    assert len(model.support_) >= 0
+
+
+@pytest.mark.parametrize("intercept", list(Intercept), ids=lambda i: i.value)
+@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("weight", [1.0, 3.0, 0.0])
+def test_a_problem_that_was_not_begun_has_the_certificate_of_zero(loss, intercept, weight):
+    rng = np.random.default_rng(0)
+    y, cost = np.repeat([1.0, -1.0], [4, 6]), rng.uniform(0.5, 2.0, size=10)
+    cost[:3] *= weight
+    objective = Objective(Problem(rng.normal(size=(10, 2)), y, cost), loss, intercept)
+    maker = Unreached(loss, intercept, Status.STOPPED_BY_TIME, "newton")
+    solution = maker.solution(y, cost, 2, 0.0)
+    if intercept is Intercept.FREE:
+        best = objective.best_intercept(np.zeros(10))
+        assert objective.primal(np.zeros(2), solution.b) == pytest.approx(
+            objective.primal(np.zeros(2), best)
+        )
+    expected = certify(objective, np.zeros(2), solution.b, np.zeros(10))
+    for name in ("primal", "dual", "gap", "relative_gap", "kkt_violation", "margin", "slack_sum"):
+        found = getattr(solution.certificate, name)
+        assert found == pytest.approx(getattr(expected, name)), name
+
+
+def test_threads_keep_the_order_of_the_tasks_and_raise_what_is_raised():
+    assert in_threads(lambda task: task * task, range(50), 3) == [k * k for k in range(50)]
+    seen = []
+
+    def fail(task):
+        seen.append(task)
+        raise KeyError(task)
+
+    with pytest.raises(KeyError):
+        in_threads(fail, range(1000), 2)
+    assert len(seen) <= 2
+
+
+def test_problems_that_were_not_begun_are_answered_once_for_each_kind(monkeypatch):
+    """There may be tens of thousands of pairs, and few numbers of samples and costs."""
+    made = []
+    make = Unreached._made
+    monkeypatch.setattr(Unreached, "_made", lambda *args: made.append(args) or make(*args))
+    X, y = many_classes()
+    for model in (SVC(max_time=1e-9), LinearSVC(multi_class="ovo", max_time=1e-9)):
+        made.clear()
+        with pytest.warns(ConvergenceWarning, match="Raise max_time"):
+            model.fit(X, y)
+        assert len(model.solutions_) == 190
+        assert len(made) <= 1
+
+
+def test_several_problems_are_answered_as_each_alone():
+    rng = np.random.default_rng(0)
+    ys = [np.repeat([1.0, -1.0], sizes) for sizes in ((4, 6), (3, 3), (4, 6))]
+    costs = [rng.uniform(0.5, 2.0, size=len(y)) * (np.arange(len(y)) > 0) for y in ys]
+    costs[2] = costs[0]
+    maker = Unreached(SQUARED_HINGE, Intercept.FREE, Status.STOPPED_BY_TIME, "newton")
+    together = maker.solutions(ys, costs, [2, 2, 5], 0.0)
+    for y, cost, size, found in zip(ys, costs, [2, 2, 5], together, strict=True):
+        alone = maker.solution(y, cost, size, 0.0)
+        assert found.certificate == alone.certificate
+        assert (found.b, found.w.shape, found.beta.shape) == (alone.b, (size,), (len(y),))

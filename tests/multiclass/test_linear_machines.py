@@ -1,0 +1,405 @@
+"""multi_class= of LinearSVC: layout, labels, votes, weights, errors."""
+
+import os
+import pickle
+import signal
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.callback import ProgressBar
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.preprocessing import scale
+
+from maxmargin import SVC, LinearSVC, Status
+from maxmargin.data.targets import class_labels
+from maxmargin.multiclass.decomposition import votes
+from maxmargin.solvers import SGD, DualCD, KernelPegasos, Pegasos
+from sklearn import svm
+from synthetic import csr, overlapping, weights_for
+
+IRIS = load_iris(return_X_y=True)
+KINDS = pytest.mark.parametrize("kind", ["ovr", "crammer_singer", "ovo"])
+X, Y = overlapping(80, 5)
+
+
+def many(n_classes, n=None, d=8, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n or 3 * n_classes) % n_classes
+    return rng.normal(size=(n_classes, d))[y] + 0.1 * rng.normal(size=(len(y), d)), y
+
+
+# ---- layout
+
+
+@pytest.mark.parametrize(("kind", "rows"), [("ovr", 4), ("crammer_singer", 4), ("ovo", 6)], ids=str)
+def test_coef_has_a_row_for_each_class_or_pair(kind, rows):
+    data = many(4, 60)
+    model = LinearSVC(multi_class=kind).fit(*data)
+    assert model.coef_.shape == (rows, 8)
+    assert model.intercept_.shape == (rows,)
+    assert model.decision_function(data[0]).shape == (60, 4)
+    winners = model.decision_function(data[0]).argmax(axis=1)
+    np.testing.assert_array_equal(model.predict(data[0]), model.classes_[winners])
+    assert model.score(*data) > 0.95
+
+
+@KINDS
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_two_classes_have_one_row(kind, fit_intercept):
+    model = LinearSVC(multi_class=kind, fit_intercept=fit_intercept, tol=1e-6).fit(X, Y)
+    assert model.coef_.shape == (1, 5)
+    assert model.intercept_.shape == (1,)
+    values = model.decision_function(X)
+    np.testing.assert_allclose(values, X @ model.coef_[0] + model.intercept_[0], rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), np.where(values > 0, 1.0, -1.0))
+
+
+def test_two_classes_of_one_problem_are_the_binary_model_of_twice_c():
+    joint = LinearSVC(C=0.5, multi_class="crammer_singer", tol=1e-8).fit(X, Y)
+    binary = LinearSVC(C=1.0, tol=1e-8).fit(X, Y)
+    np.testing.assert_allclose(joint.coef_, binary.coef_, rtol=1e-3, atol=1e-3)
+    assert joint.certificate_.primal == pytest.approx(binary.certificate_.primal / 2, rel=1e-6)
+
+
+def test_one_against_one_is_svc_with_a_linear_kernel():
+    setting = {"C": 0.5, "tol": 1e-8}
+    ours = LinearSVC(multi_class="ovo", **setting).fit(*IRIS)
+    kernel = SVC(kernel="linear", **setting).fit(*IRIS)
+    np.testing.assert_allclose(ours.coef_, kernel.coef_, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(
+        ours.decision_function(IRIS[0]), kernel.decision_function(IRIS[0]), atol=1e-2
+    )
+    pairs = IRIS[0] @ ours.coef_.T + ours.intercept_
+    np.testing.assert_allclose(ours.decision_function(IRIS[0]), votes(pairs, 3))
+    np.testing.assert_array_equal(ours.support_, np.sort(kernel.support_))
+
+
+def test_liblinear_classifies_alike():
+    setting = {"multi_class": "crammer_singer", "C": 0.3, "random_state": 0}
+    ours = LinearSVC(penalized_intercept=True, tol=1e-8, max_iter=200_000, **setting).fit(*IRIS)
+    theirs = svm.LinearSVC(tol=1e-8, max_iter=10_000_000, **setting).fit(*IRIS)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-3, atol=1e-3)
+    np.testing.assert_array_equal(ours.predict(IRIS[0]), theirs.predict(IRIS[0]))
+
+
+def test_the_rows_of_one_problem_sum_to_zero():
+    model = LinearSVC(multi_class="crammer_singer").fit(*IRIS)
+    np.testing.assert_allclose(model.coef_.sum(axis=0), 0.0, atol=1e-8)
+
+
+def test_the_support_of_one_problem_is_enough():
+    model = LinearSVC(multi_class="crammer_singer", tol=1e-6, max_iter=100_000).fit(*IRIS)
+    support = model.support_
+    assert 0 < len(support) < 150
+    again = LinearSVC(multi_class="crammer_singer", tol=1e-6, max_iter=100_000)
+    again.fit(IRIS[0][support], IRIS[1][support])
+    np.testing.assert_allclose(again.coef_, model.coef_, atol=2e-2)
+
+
+# ---- labels and weights
+
+
+@KINDS
+@pytest.mark.parametrize(
+    "names", [["b", "c", "a"], [30, -7, 2], [2.0, 0.0, 1.0]], ids=["strings", "integers", "floats"]
+)
+def test_labels_can_be_anything_in_any_order(kind, names):
+    labels = np.array(names)[IRIS[1]]
+    model = LinearSVC(multi_class=kind, random_state=0).fit(IRIS[0], labels)
+    assert model.classes_.tolist() == sorted(names)
+    assert model.score(IRIS[0], labels) > 0.9
+
+
+LABELS = [
+    bool, np.int8, np.uint16, np.int32, np.int64, np.uint64, ">i4",
+    np.float16, np.float32, np.float64, ">f8", np.longdouble,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [*LABELS, "U3"], ids=str)
+@pytest.mark.parametrize("values", [[1, 0, 0, 1], [0, 0, 1, 1], [1, 0, 1, 0, 0]], ids=str)
+def test_two_labels_are_those_that_numpy_finds(values, dtype):
+    y = np.array(values).astype(dtype)
+    for view in (y, y[::-1], np.repeat(y, 2)[::2]):
+        classes = class_labels(view)
+        np.testing.assert_array_equal(classes, np.unique(y))
+        assert classes.dtype == np.unique(y).dtype
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64, np.float32, np.float64])
+@pytest.mark.parametrize("place", [2, 4095, 4096, 4098, 9999])
+def test_a_third_label_is_found_wherever_it_is(dtype, place):
+    y = (np.arange(10_000) % 2).astype(dtype)
+    y[place] = -3
+    np.testing.assert_array_equal(class_labels(y), [-3, 0, 1])
+
+
+def test_negative_labels_come_first():
+    assert class_labels(np.array([3, -2, 3, -2])).tolist() == [-2, 3]
+    assert class_labels(np.array([-0.0, 1.0, 0.0, 1.0])).tolist() == [0.0, 1.0]
+
+
+def test_labels_out_of_line_in_memory():
+    records = np.zeros(6, dtype=[("gap", "i1"), ("label", "f8")])
+    records["label"] = [1.0, 2.0, 1.0, 2.0, 2.0, 1.0]
+    assert not records["label"].flags.aligned
+    np.testing.assert_array_equal(class_labels(records["label"]), [1.0, 2.0])
+
+
+@KINDS
+def test_a_thousand_classes(kind):
+    if kind == "ovo":
+        pytest.skip("half a million problems")
+    data = many(1000, 2100, d=20)
+    model = LinearSVC(multi_class=kind, tol=0.1, max_iter=3, solver="dual_cd")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(*data)
+    assert model.coef_.shape == (1000, 20)
+    assert model.certificate_.gap >= 0.0
+    assert model.decision_function(data[0][:7]).shape == (7, 1000)
+
+
+@KINDS
+def test_a_class_without_weight_is_kept_and_never_wins_by_accident(kind):
+    weights = (IRIS[1] != 2).astype(float)
+    model = LinearSVC(multi_class=kind).fit(*IRIS, sample_weight=weights)
+    assert model.classes_.tolist() == [0, 1, 2]
+    seen = IRIS[1] < 2
+    assert model.score(IRIS[0][seen], IRIS[1][seen]) == 1.0
+
+
+@pytest.mark.parametrize("intercept", [{}, {"penalized_intercept": True}, {"fit_intercept": False}])
+@pytest.mark.parametrize("solver", ["auto", "newton", "dual_cd"])
+def test_two_classes_without_weight_are_a_pair_of_nothing(intercept, solver):
+    X, y = make_blobs(200, centers=5, random_state=0)
+    model = LinearSVC(multi_class="ovo", solver=solver, **intercept)
+    model.fit(X, y, sample_weight=np.where(y > 2, 0.0, 1.0))
+    assert len(model.solutions_) == 10
+    assert not model.coef_[-1].any()
+    assert model.certificate_.status is Status.OPTIMAL
+    assert set(model.predict(X)) <= {0, 1, 2}
+
+
+def test_balanced_weights_do_not_count_a_class_without_weight():
+    weight = np.where(IRIS[1] == 1, 0.0, 1.0)
+    kept = weight > 0.0
+    setting = {"class_weight": "balanced", "tol": 1e-8, "multi_class": "ovo"}
+    model = LinearSVC(**setting).fit(*IRIS, sample_weight=weight)
+    alone = LinearSVC(**setting).fit(IRIS[0][kept], IRIS[1][kept])
+    np.testing.assert_allclose(-model.coef_[1], alone.coef_[0], rtol=1e-3, atol=1e-3)
+
+
+@KINDS
+def test_class_weights_are_sample_weights(kind):
+    setting = {"multi_class": kind, "tol": 1e-8, "max_iter": 200_000, "C": 0.1}
+    by_class = LinearSVC(class_weight={0: 0.5, 2: 3.0}, **setting).fit(*IRIS)
+    weights = np.array([0.5, 1.0, 3.0])[IRIS[1]]
+    by_sample = LinearSVC(**setting).fit(*IRIS, sample_weight=weights)
+    np.testing.assert_allclose(by_class.coef_, by_sample.coef_, rtol=1e-3, atol=1e-3)
+
+
+@KINDS
+def test_weight_zero_leaves_a_sample_out(kind):
+    setting = {"multi_class": kind, "tol": 1e-8, "max_iter": 200_000, "C": 0.1}
+    weights = weights_for(150)
+    live = weights > 0
+    everyone = LinearSVC(**setting).fit(*IRIS, sample_weight=weights)
+    some = LinearSVC(**setting).fit(IRIS[0][live], IRIS[1][live], sample_weight=weights[live])
+    np.testing.assert_allclose(everyone.coef_, some.coef_, rtol=1e-3, atol=1e-3)
+
+
+@KINDS
+def test_storage_does_not_matter(kind):
+    setting = {"multi_class": kind, "tol": 1e-7, "max_iter": 200_000, "C": 0.1}
+    dense = LinearSVC(**setting).fit(*IRIS)
+    for stored in (csr(IRIS[0]), csr(IRIS[0], np.int64), IRIS[0].astype(np.float32)):
+        model = LinearSVC(**setting).fit(stored, IRIS[1])
+        np.testing.assert_allclose(model.coef_, dense.coef_, rtol=1e-2, atol=1e-2)
+        np.testing.assert_array_equal(model.predict(stored), dense.predict(IRIS[0]))
+
+
+# ---- habits
+
+
+@KINDS
+def test_threads_do_not_change_the_model(kind):
+    one = LinearSVC(multi_class=kind, random_state=0).fit(*IRIS)
+    two = LinearSVC(multi_class=kind, random_state=0, n_jobs=2).fit(*IRIS)
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+
+
+@KINDS
+def test_a_warm_start_goes_on(kind):
+    model = LinearSVC(multi_class=kind, tol=1e-4, solver="dual_cd", warm_start=True, C=0.1)
+    first = model.fit(*IRIS).n_iter_
+    assert model.fit(*IRIS).n_iter_ < first
+    assert model.certificate_.status is Status.OPTIMAL
+
+
+def test_a_start_of_another_kind_is_not_taken():
+    model = LinearSVC(warm_start=True).fit(X, Y)
+    model.set_params(multi_class="crammer_singer").fit(X, Y)
+    assert model.set_params(multi_class="ovr").fit(X, Y).certificate_.status is Status.OPTIMAL
+
+
+@KINDS
+def test_a_model_survives_pickling(kind):
+    model = LinearSVC(multi_class=kind).fit(*IRIS)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(IRIS[0]), model.predict(IRIS[0]))
+    np.testing.assert_array_equal(again.support_, model.support_)
+
+
+@pytest.mark.parametrize("data", [IRIS, (X, Y)], ids=["three", "two"])
+def test_callbacks_see_one_problem(data):
+    joint = LinearSVC(multi_class="crammer_singer", random_state=0)
+    model = clone(joint).set_callbacks(ProgressBar()).fit(*data)
+    unwatched = joint.fit(*data)
+    np.testing.assert_array_equal(model.coef_, unwatched.coef_)
+    assert len(model.solutions_) == 1
+
+
+def test_verbose_reports_one_problem(capsys):
+    model = LinearSVC(multi_class="crammer_singer", verbose=1).fit(*IRIS)
+    assert capsys.readouterr().err.count("gap") == len(model.history_)
+
+
+def test_a_fit_stopped_by_time_warns_with_its_gap():
+    data = many(10, 3000, d=30)
+    model = LinearSVC(multi_class="crammer_singer", C=1e4, tol=1e-12, max_iter=None, max_time=0.05)
+    noisy = data[0] + np.random.default_rng(0).normal(size=data[0].shape)
+    with pytest.warns(ConvergenceWarning, match="stopped by max_time.*Raise max_time"):
+        model.fit(noisy, data[1])
+    assert model.certificate_.status is Status.STOPPED_BY_TIME
+
+
+def test_ctrl_c_keeps_the_best_model():
+    data = many(10, 3000, d=30)
+    noisy = data[0] + np.random.default_rng(0).normal(size=data[0].shape)
+    model = LinearSVC(multi_class="crammer_singer", C=1e4, tol=1e-12, max_iter=None, max_time=60)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt, match=r"interrupted.*of the optimum"):
+        model.fit(noisy, data[1])
+    timer.join()
+    assert np.isfinite(model.coef_).all()
+
+
+# ---- one problem by stochastic steps
+
+
+def stochastic(solver, **settings):
+    common = {"lam": 0.1, "tol": 0.05, "max_iter": 500, "random_state": 0}
+    return LinearSVC(multi_class="crammer_singer", solver=solver, **(common | settings))
+
+
+STEPS = pytest.mark.parametrize(
+    "solver", ["pegasos", "sgd", Pegasos(projection=True), SGD(rule="momentum")], ids=str
+)
+NAMES = np.array(["ant", "bee", "cat"])[IRIS[1]]
+SCALED = scale(IRIS[0])
+
+
+@STEPS
+@pytest.mark.parametrize("form", [np.asarray, csr], ids=["dense", "csr"])
+def test_stochastic_steps_prove_the_gap_of_the_same_problem(solver, form):
+    model = stochastic(solver).fit(form(SCALED), NAMES)
+    exact = LinearSVC(lam=0.1, multi_class="crammer_singer", tol=1e-6).fit(SCALED, NAMES)
+    assert model.solution_.solver == ("pegasos" if "egasos" in str(solver) else "sgd")
+    assert model.certificate_.status is Status.OPTIMAL
+    assert model.certificate_.dual <= exact.certificate_.primal
+    assert exact.certificate_.dual <= model.certificate_.primal
+    assert model.coef_.shape == (3, 4)
+    assert model.score(form(SCALED), NAMES) > 0.8
+    assert (model.predict(SCALED) == exact.predict(SCALED)).mean() > 0.9
+
+
+@STEPS
+def test_the_same_random_state_gives_the_same_bits(solver):
+    first, second = (stochastic(solver).fit(SCALED, NAMES) for _ in range(2))
+    np.testing.assert_array_equal(first.coef_, second.coef_)
+    other = stochastic(solver, random_state=1).fit(SCALED, NAMES)
+    assert (other.coef_ != first.coef_).any()
+
+
+@STEPS
+def test_a_gap_not_reached_is_told(solver):
+    model = stochastic(solver, tol=1e-9, max_iter=3)
+    with pytest.warns(ConvergenceWarning, match=r"proven within .* % .*Raise max_iter"):
+        model.fit(SCALED, NAMES)
+    assert model.certificate_.status is Status.STOPPED_BY_ITERATIONS
+    assert model.n_iter_ == 3
+
+
+@STEPS
+def test_weights_are_costs_of_stochastic_steps(solver):
+    weights = np.where(IRIS[1] == 2, 3.0, 1.0)
+    ours = stochastic(solver, lam=None, C=0.05, class_weight={"cat": 3.0}).fit(SCALED, NAMES)
+    theirs = stochastic(solver, lam=None, C=0.05).fit(SCALED, NAMES, sample_weight=weights)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["pegasos", "sgd"])
+def test_a_stochastic_fit_goes_on_from_the_exact_one(solver):
+    model = LinearSVC(lam=0.1, multi_class="crammer_singer", tol=1e-6, warm_start=True)
+    model.fit(SCALED, NAMES)
+    model.set_params(solver=solver, tol=1e-3).fit(SCALED, NAMES)
+    assert model.n_iter_ == 0
+    assert model.certificate_.relative_gap <= 1e-3
+
+
+# ---- refused
+
+
+def test_an_unknown_way_gets_the_list():
+    with pytest.raises(ValueError, match="multi_class must be one of 'ovr', 'crammer_singer', 'ov"):
+        LinearSVC(multi_class="multinomial").fit(*IRIS)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "perceptron"])
+def test_one_problem_needs_the_hinge(loss):
+    with pytest.raises(ValueError, match=f"got loss='{loss}'. Use loss='hinge'"):
+        LinearSVC(multi_class="crammer_singer", loss=loss).fit(*IRIS)
+
+
+@pytest.mark.parametrize("solver", ["newton", "qp", "some", None, KernelPegasos(), DualCD(), SGD])
+def test_one_problem_names_its_solvers(solver):
+    with pytest.raises(ValueError, match=r"'dual_cd', 'pegasos' or 'sgd', got .* Use solver="):
+        LinearSVC(multi_class="crammer_singer", solver=solver).fit(*IRIS)
+
+
+@KINDS
+def test_one_class_of_positive_weight_is_refused(kind):
+    with pytest.raises(ValueError, match=r"one class.*positive weight"):
+        LinearSVC(multi_class=kind).fit(*IRIS, sample_weight=(IRIS[1] == 1).astype(float))
+    with pytest.raises(ValueError, match=r"one class.*positive weight"):
+        LinearSVC(multi_class=kind, class_weight={0: 0.0, 1: 0.0}).fit(*IRIS)
+
+
+@pytest.mark.parametrize("Model", [LinearSVC, SVC])
+@pytest.mark.parametrize("form", [np.array, list, csr], ids=["array", "list", "sparse"])
+def test_several_labels_a_sample_are_sent_to_scikit_learn(Model, form):
+    several = np.c_[Y > 0, X[:, 0] > 0].astype(int)
+    y = several.tolist() if form is list else form(several)
+    with pytest.raises(ValueError, match=rf"MultiOutputClassifier\({Model.__name__}\(\)\)"):
+        Model().fit(X, y)
+    assert MultiOutputClassifier(Model()).fit(X, several).predict(X).shape == (80, 2)
+
+
+@KINDS
+@pytest.mark.parametrize("solver", ["auto", "newton", "dual_cd"])
+def test_when_time_is_over_no_problem_is_begun(kind, solver):
+    if (kind, solver) == ("crammer_singer", "newton"):
+        pytest.skip("not a solver of the one problem of all classes")
+    model = LinearSVC(multi_class=kind, solver=solver, max_time=1e-9, tol=1e-9)
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        model.fit(*many(6, 600))
+    assert {solution.status for solution in model.solutions_} == {Status.STOPPED_BY_TIME}
+    assert all(np.max(solution.n_iter) <= 1 for solution in model.solutions_)

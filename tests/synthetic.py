@@ -1,0 +1,116 @@
+"""Made data, and the ways to store it. Values are float32 numbers, so that every dtype holds the
+same problem and so the same optimum.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin import Intercept, Objective, Problem
+from maxmargin.losses import (
+    EPSILON_INSENSITIVE,
+    HINGE,
+    PERCEPTRON,
+    SQUARED,
+    SQUARED_EPSILON_INSENSITIVE,
+    SQUARED_HINGE,
+)
+from maxmargin.objectives.crammer_singer import JointObjective
+from maxmargin.solvers import SOLVERS, Monitor, Start, Stopping
+
+TUBE = replace(EPSILON_INSENSITIVE, epsilon=0.25)
+SQUARED_TUBE = replace(SQUARED_EPSILON_INSENSITIVE, epsilon=0.25)
+
+LOSSES = {
+    loss.name: loss for loss in (HINGE, SQUARED_HINGE, PERCEPTRON, SQUARED, TUBE, SQUARED_TUBE)
+}
+REGULARIZED = [name for name, loss in LOSSES.items() if loss.regularized]
+INTERCEPTS = list(Intercept)
+STORAGES = ("dense", "csr32", "csr64")
+DTYPES = (np.float32, np.float64)
+
+
+def as_float32(X):
+    return X.astype(np.float32).astype(np.float64)
+
+
+def separable(n=40, d=3, seed=0):
+    """Two classes with a corridor of width 1 between them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    X[:, 0] = y * (0.5 + np.abs(X[:, 0]))
+    return as_float32(X), y
+
+
+def overlapping(n=60, d=4, seed=0):
+    """Two classes that no hyperplane separates, off the origin, a third of the values zero."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.4, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    X = rng.normal(size=(n, d)) + 0.7 * y[:, None] + 0.5
+    X[rng.random((n, d)) < 1 / 3] = 0.0
+    return as_float32(X), y
+
+
+def regression(n=60, d=4, seed=0):
+    """A noisy line with an offset and a few outliers."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    X[rng.random((n, d)) < 1 / 3] = 0.0
+    y = X @ rng.normal(size=d) + 1.5 + 0.3 * rng.standard_t(2, size=n)
+    return as_float32(X), y
+
+
+def classes(n=60, d=4, n_classes=5, seed=0):
+    """Overlapping classes off the origin, a third of the values zero, each class present."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(n_classes, size=n)
+    y[:n_classes] = np.arange(n_classes)
+    X = rng.normal(size=(n, d)) + rng.normal(size=(n_classes, d))[y] + 0.5
+    X[rng.random((n, d)) < 1 / 3] = 0.0
+    return as_float32(X), y
+
+
+def joint(X, y, n_classes, intercept=Intercept.NONE, *, C=1.0, weights=None, scaling=1.0):
+    cost = np.full(len(y), C) if weights is None else C * np.asarray(weights, dtype=np.float64)
+    return JointObjective(Problem(X, y.astype(np.float64), cost), n_classes, intercept, scaling)
+
+
+def data_for(loss, n=60, d=4, seed=0):
+    return (overlapping if loss.one_sided else regression)(n, d, seed)
+
+
+def csr(X, index=np.int32, dtype=np.float64):
+    """CSR with both index arrays of that type; SciPy's constructor would narrow them."""
+    stored = sparse.csr_matrix(X, dtype=dtype)
+    stored.indices, stored.indptr = stored.indices.astype(index), stored.indptr.astype(index)
+    return stored
+
+
+def store(X, storage="dense", dtype=np.float64):
+    if storage == "dense":
+        return np.ascontiguousarray(X, dtype=dtype)
+    return csr(X, {"csr32": np.int32, "csr64": np.int64}[storage], dtype)
+
+
+def objective_of(
+    loss, intercept=Intercept.FREE, *, C=1.0, weights=None, scaling=1.0, X=None, y=None
+):
+    """An Objective on the given data, or on made data that suits the loss."""
+    if X is None:
+        X, y = data_for(loss)
+    cost = np.full(len(y), C) if weights is None else C * np.asarray(weights, dtype=np.float64)
+    return Objective(Problem(X, y, cost), loss, intercept, scaling)
+
+
+def weights_for(n, seed=0):
+    """Costs that differ by sample, some of them 0."""
+    rng = np.random.default_rng(seed)
+    return rng.choice([0.0, 0.5, 1.0, 3.0], size=n, p=[0.1, 0.3, 0.4, 0.2])
+
+
+def solve(objective, solver="newton", tol=1e-8, max_iter=20_000, seed=0):
+    monitor = Monitor(objective, Stopping(tol, max_iter))
+    return SOLVERS[solver]().solve(objective, monitor, Start(seed))
