@@ -47,6 +47,9 @@ def _rational(values: Any) -> Numbers:
     return np.asarray(np.frompyfunc(Fraction, 1, 1)(np.asarray(values, dtype=np.float64)))
 
 
+#: Kernels of ⟨x, z⟩, ‖x‖² and ‖z‖².
+_OF_PRODUCTS = (Linear, Gaussian, Polynomial, Sigmoid)
+
 EXTENDED = Arithmetic(f"{np.finfo(np.longdouble).nmant + 1}-bit floating point", _extended, True)
 RATIONAL = Arithmetic("exact rational numbers", _rational, False)
 
@@ -77,8 +80,24 @@ def kernel_values(kernel: Kernel, A: Matrix, B: Matrix, arithmetic: Arithmetic) 
             f"{type(kernel).__name__} has exponentials or roots, which are not rational. Leave"
             " exact=False, or verify a linear or polynomial machine."
         )
+    if sparse.issparse(A) and arithmetic is EXTENDED and isinstance(kernel, _OF_PRODUCTS):
+        return _of_products(kernel, A, B)
     rows, columns = (lifted_rows(M, slice(None), arithmetic) for M in (A, B))
     return _formula(kernel, rows, columns, arithmetic)
+
+
+def _of_products(kernel: Kernel, A: Matrix, B: Matrix) -> Numbers:
+    """Return values from the inner products of sparse rows, most of which are not stored."""
+    A, B = (sparse.csr_array(M, dtype=np.longdouble) for M in (A, B))
+    inner = (A @ B.T).toarray()
+    if isinstance(kernel, Linear):
+        return np.asarray(inner)
+    gamma = _extended(kernel.gamma)  # type: ignore[attr-defined]
+    if isinstance(kernel, Gaussian):
+        of_A, of_B = ((M * M).sum(axis=1) for M in (A, B))
+        return np.exp(-gamma * np.maximum(of_A[:, None] + of_B - 2 * inner, 0))
+    inner = gamma * inner + _extended(kernel.coef0)  # type: ignore[attr-defined]
+    return np.asarray(inner**kernel.degree if isinstance(kernel, Polynomial) else np.tanh(inner))
 
 
 def _named(kernel: Kernel) -> bool:
