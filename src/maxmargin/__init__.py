@@ -5,7 +5,7 @@ from __future__ import annotations
 import sklearn as _sklearn  # noqa: F401 - before SciPy: this order takes 0.2 s less
 
 # isort: split
-from maxmargin.certificate import Certificate, Status, certify
+from maxmargin.certificate import Certificate, Status
 from maxmargin.data.problem import Problem
 from maxmargin.estimators import (
     SVC,
@@ -21,6 +21,8 @@ from maxmargin.estimators import (
 from maxmargin.objectives.objective import Intercept, Objective
 from maxmargin.solution import NotSeparableError, Solution
 from maxmargin.solvers import QP, SGD, SMO, DualCD, KernelPegasos, Newton, Pegasos
+from maxmargin.theory.model_certificate import ModelCertificate, certify
+from maxmargin.theory.verification import Verification, verify
 
 __version__ = "0.1.0"
 
@@ -37,6 +39,7 @@ __all__ = [
     "KernelPegasos",
     "LinearSVC",
     "LinearSVR",
+    "ModelCertificate",
     "Newton",
     "NotSeparableError",
     "NuSVC",
@@ -48,5 +51,7 @@ __all__ = [
     "Problem",
     "Solution",
     "Status",
+    "Verification",
     "certify",
+    "verify",
 ]

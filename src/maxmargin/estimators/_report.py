@@ -25,7 +25,6 @@ _LOSS_FORMULAS = {
 _SOLVERS = {
     "newton": "semismooth Newton",
     "dual_cd": "dual coordinate descent",
-    "crammer_singer": "block coordinate descent on the dual",
     "smo": "SMO",
     "qp": "interior point",
     "pegasos": "Pegasos",
@@ -141,7 +140,7 @@ def _objective(model: Any) -> str:
         return f"Σ C_i {loss}"
     if hasattr(model, "nu"):
         regression = hasattr(model, "epsilon_")
-        loss = loss.replace("1", "ρ").replace("f(x_i)", "⟨w, φ(x_i)⟩") if not regression else loss
+        loss = loss.replace("1", "ρ")
         number = "+ ν ε Σ C_i" if regression else "− ν ρ Σ c_i"
         return f"½‖w‖² {number} + Σ {'C' if regression else 'c'}_i {loss}"
     penalized = getattr(model, "penalized_intercept", False) and model.fit_intercept

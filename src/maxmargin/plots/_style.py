@@ -16,7 +16,7 @@ def new_axes(ax: Any = None) -> Any:
     if ax is not None:
         return ax
     try:
-        import matplotlib.pyplot as plt  # noqa: PLC0415 - the extra is needed by pictures only
+        import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
             "Pictures need matplotlib. Install it, or maxmargin[plot], which brings it."
@@ -44,7 +44,7 @@ def finish(ax: Any, *, below: bool = False, **labels: str) -> None:
     ax.set(**labels)
     ax.spines[["top", "right"]].set_visible(False)
     if below:
-        from matplotlib.transforms import ScaledTranslation  # noqa: PLC0415
+        from matplotlib.transforms import ScaledTranslation
 
         under = ScaledTranslation(0.0, -0.5, ax.figure.dpi_scale_trans)  # inches: of the labels
         place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": 2}

@@ -54,9 +54,7 @@ class ConvergenceDisplay:
         }
         return cls(courses).plot(x=x, quantity=quantity, ax=ax)
 
-    def plot(
-        self, *, x: str = "time", quantity: str = "gap", ax: Any = None
-    ) -> ConvergenceDisplay:
+    def plot(self, *, x: str = "time", quantity: str = "gap", ax: Any = None) -> ConvergenceDisplay:
         """Draw into the axes, or into new ones."""
         check_choice("x", x, ("time", "epoch"))
         check_choice("quantity", quantity, ("gap", "objective"))

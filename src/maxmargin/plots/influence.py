@@ -65,8 +65,8 @@ class InfluenceDisplay:
     ) -> InfluenceDisplay:
         """Refit copies of a fitted classifier of two classes without one support vector each.
 
-        At most `candidates` are tried: those that violate the margin most, which have the largest α,
-        then those on its edge. Beyond two dimensions the picture is on a plane, as of MarginDisplay.
+        At most `candidates` are tried: those that violate the margin most first, then those on its
+        edge. Beyond two dimensions the picture is on a plane, as of MarginDisplay.
         """
         check_count("candidates", candidates, advice="Each costs a refit.")
         if len(estimator.classes_) != 2:
@@ -116,7 +116,12 @@ class InfluenceDisplay:
             own = self.y == place
             style = {"c": colour(place), "marker": marker(place), "edgecolor": "white"}
             dots = ax.scatter(
-                *self.points[own].T, s=sizes[own], lw=0.5, alpha=0.75, label=f"class {label}", **style
+                *self.points[own].T,
+                s=sizes[own],
+                lw=0.5,
+                alpha=0.75,
+                label=f"class {label}",
+                **style,
             )
             self.samples_.append(dots)
         self.names_ = [self._name(ax, int(i)) for i in self.ranking[:top]]
@@ -128,7 +133,7 @@ class InfluenceDisplay:
         return self
 
     def _name(self, ax: Any, i: int) -> Any:
-        from matplotlib.patheffects import withStroke  # noqa: PLC0415
+        from matplotlib.patheffects import withStroke
 
         return ax.annotate(
             str(i),

@@ -149,7 +149,7 @@ class MarginDisplay:
 
     def _draw_several(self, ax: Any, tints: list[str]) -> None:
         """Tint the region of each class, with borders between them."""
-        from matplotlib.colors import ListedColormap  # noqa: PLC0415
+        from matplotlib.colors import ListedColormap
 
         u, v, values = self.grid
         borders = np.arange(len(tints) - 1) + 0.5
@@ -170,7 +170,7 @@ class MarginDisplay:
         if len(self.slack_lines) == 0:
             self.slacks_ = None
             return
-        from matplotlib.collections import LineCollection  # noqa: PLC0415
+        from matplotlib.collections import LineCollection
 
         self.slacks_ = LineCollection(
             list(self.slack_lines), colors=GREY, linewidths=0.8, zorder=2, label="slack"
@@ -207,12 +207,13 @@ def _values(estimator: Any, names: Any) -> Callable[[Array], Array]:
     def decide(rows: Array) -> Array:
         given: Any = rows
         if names is not None:
-            import pandas as pd  # noqa: PLC0415 - the data came as a data frame
+            import pandas as pd
 
             given = pd.DataFrame(rows, columns=names)
         if len(estimator.classes_) == 2:
             return np.asarray(estimator.decision_function(given), dtype=np.float64)
-        return np.searchsorted(estimator.classes_, estimator.predict(given)).astype(np.float64)
+        places = np.searchsorted(estimator.classes_, estimator.predict(given))
+        return np.asarray(places, dtype=np.float64)
 
     return decide
 
@@ -236,4 +237,4 @@ def _ways_to_the_margin(
         at = at + (lacking / np.maximum((slope**2).sum(axis=1), 1e-12))[:, np.newaxis] * slope
     there = np.abs(f(plane.lift(at)) - asked) < _SMALL
     near = np.abs(at - start).max(axis=1) < np.ptp(points, axis=0).max()
-    return np.stack([start, at], axis=1)[there & near]
+    return np.asarray(np.stack([start, at], axis=1)[there & near])

@@ -74,6 +74,6 @@ class MarginHistogramDisplay:
         """Say in one sentence what is to be seen."""
         wrong, within = float((self.margins <= 0.0).mean()), float((self.margins < 1.0).mean())
         return (
-            f"Of {len(self.margins)} margins {100 * wrong:.1f} % are errors and {100 * within:.1f} %"
-            f" less than 1; the median is {np.median(self.margins):.2g}."
+            f"Of {len(self.margins)} margins {100 * wrong:.1f} % are errors and"
+            f" {100 * within:.1f} % less than 1; the median is {np.median(self.margins):.2g}."
         )

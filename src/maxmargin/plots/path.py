@@ -87,7 +87,8 @@ class PathDisplay:
         lines = []
         for place, j in enumerate(largest):
             named = place < 8
-            style = {"color": colour(place) if named else "#BBBBBB", "ls": dash(place // 2)}
+            style: dict[str, Any] = {"color": colour(place) if named else "#BBBBBB"}
+            style["ls"] = dash(place // 2)
             style |= {"marker": marker(place), "markersize": 4} if named else {"lw": 0.6}
             lines += ax.plot(
                 self.Cs, self.weights[:, j], label=f"feature {j}" if named else None, **style

@@ -42,7 +42,7 @@ class TuningDisplay:
         cv: Any = 5,
         ax: Any = None,
     ) -> TuningDisplay:
-        """Cross-validate copies of the estimator, by default for 7 values of each, and draw them."""
+        """Cross-validate copies of the estimator, by default for 7 × 7 pairs, and draw them."""
         grid = {
             "C": np.geomspace(1e-2, 1e4, 7) if Cs is None else np.sort(Cs),
             "gamma": np.geomspace(1e-4, 1e2, 7) if gammas is None else np.sort(gammas),
@@ -93,7 +93,7 @@ class TuningDisplay:
         """Write each score into its cell, in black or white by what is behind."""
         middle = 0.5 * (np.nanmin(self.scores) + np.nanmax(self.scores))
         for (row, column), score in np.ndenumerate(self.scores):
-            if np.isfinite(score) and (self.Cs[column], self.gammas[row]) != self.best[:2]:
+            if np.isfinite(score) and score != self.best[2]:
                 ink = "black" if score > middle else "white"
                 place = self.Cs[column], self.gammas[row]
                 text = f"{score:.2f}"
@@ -111,9 +111,10 @@ class TuningDisplay:
 def _edges(values: Array) -> Array:
     """Return the borders between values, as far from both on a logarithmic scale."""
     at = np.log(values)
-    step = np.diff(at) if len(at) > 1 else np.array([1.0])
-    return np.exp(np.concatenate([[at[0] - 0.5 * step[0]], at[:-1] + 0.5 * step[: len(at) - 1],
-                                  [at[-1] + 0.5 * step[-1]]]))  # fmt: skip
+    middle = 0.5 * (at[:-1] + at[1:])
+    first = at[0] - (middle[0] - at[0] if len(middle) else 0.5)
+    last = at[-1] + (at[-1] - middle[-1] if len(middle) else 0.5)
+    return np.asarray(np.exp([first, *middle, last]))
 
 
 def _name(search: Any) -> str:

@@ -103,17 +103,12 @@ class ModelCertificate:
 
 
 @overload
-def certify(model: Objective, w: Array, b: float, beta: Array) -> Certificate: ...
+def certify(model: Objective, /, w: Array, b: float, beta: Array) -> Certificate: ...
 @overload
 def certify(
-    model: object,
-    X: Any,
-    y: Any = None,
-    sample_weight: Any = None,
-    /,
-    **options: Any,
+    model: object, /, X: Any, y: Any = None, sample_weight: Any = None, **options: Any
 ) -> ModelCertificate: ...
-def certify(model: Any, *point: Any, **options: Any) -> Certificate | ModelCertificate:
+def certify(model: Any, /, *point: Any, **options: Any) -> Certificate | ModelCertificate:
     """Prove how far an answer is from the optimum of its problem.
 
     `certify(model, X, y, sample_weight=None, …)` reads the problem off the model and its training
@@ -210,7 +205,7 @@ def _one(posed: Posed, tol: float) -> Certificate:
 
 def _dual_point(posed: Posed, tol: float) -> Array:
     """Return the best dual point of a linear problem, to a relative gap of tol."""
-    options = {
+    options: dict[str, Any] = {
         "loss": posed.loss.name,
         "fit_intercept": posed.intercept.value != "none",
         "penalized_intercept": posed.intercept.value == "penalized",

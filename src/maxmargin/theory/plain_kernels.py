@@ -20,7 +20,6 @@ from maxmargin.kernels import (
     Laplacian,
     Linear,
     Polynomial,
-    Precomputed,
     Product,
     Scaled,
     Sigmoid,
@@ -95,7 +94,7 @@ def _of_products(kernel: Kernel, A: Matrix, B: Matrix) -> Numbers:
     gamma = _extended(kernel.gamma)  # type: ignore[attr-defined]
     if isinstance(kernel, Gaussian):
         of_A, of_B = ((M * M).sum(axis=1) for M in (A, B))
-        return np.exp(-gamma * np.maximum(of_A[:, None] + of_B - 2 * inner, 0))
+        return np.asarray(np.exp(-gamma * np.maximum(of_A[:, None] + of_B - 2 * inner, 0)))
     inner = gamma * inner + _extended(kernel.coef0)  # type: ignore[attr-defined]
     return np.asarray(inner**kernel.degree if isinstance(kernel, Polynomial) else np.tanh(inner))
 
@@ -111,26 +110,30 @@ def _formula(kernel: Kernel, A: Numbers, B: Numbers, arithmetic: Arithmetic) -> 
     if isinstance(kernel, HistogramIntersection):
         return _by_rows(A, lambda a: np.minimum(a, B).sum(axis=1))
     if isinstance(kernel, Cosine):
-        lengths = [np.sqrt((M * M).sum(axis=1)) for M in (A, B)]
-        A, B = (M / np.where(r > 0, r, 1)[:, None] for M, r in zip((A, B), lengths, strict=True))
-        return np.asarray(A @ B.T)
-    gamma = arithmetic.lift(getattr(kernel, "gamma", 1.0))
-    if isinstance(kernel, Polynomial):
-        return np.asarray((gamma * (A @ B.T) + arithmetic.lift(kernel.coef0)) ** kernel.degree)
-    if isinstance(kernel, Sigmoid):
-        return np.asarray(np.tanh(gamma * (A @ B.T) + arithmetic.lift(kernel.coef0)))
-    if isinstance(kernel, Gaussian):
-        return np.exp(-gamma * _by_rows(A, lambda a: ((a - B) ** 2).sum(axis=1)))
-    if isinstance(kernel, Laplacian):
-        return np.exp(-gamma * _by_rows(A, lambda a: np.abs(a - B).sum(axis=1)))
-    return np.exp(-gamma * _by_rows(A, lambda a: _chi_squared(a, B)))
+        return np.asarray(_unit(A) @ _unit(B).T)
+    gamma = arithmetic.lift(kernel.gamma)  # type: ignore[attr-defined]
+    if isinstance(kernel, Polynomial | Sigmoid):
+        inner = gamma * (A @ B.T) + arithmetic.lift(kernel.coef0)
+        return np.asarray(
+            inner**kernel.degree if isinstance(kernel, Polynomial) else np.tanh(inner)
+        )
+    apart = _by_rows(A, lambda a: _DISTANCES[type(kernel)](a, B).sum(axis=1))
+    return np.asarray(np.exp(-gamma * apart))
+
+
+#: What the terms of a distance are.
+_DISTANCES: dict[type, Callable[[Numbers, Numbers], Numbers]] = {
+    Gaussian: lambda a, B: (a - B) ** 2,
+    Laplacian: lambda a, B: np.abs(a - B),
+    ChiSquared: lambda a, B: (a - B) ** 2 / np.where(a + B > 0, a + B, 1),  # 0/0 is 0
+}
+
+
+def _unit(M: Numbers) -> Numbers:
+    """Return the rows divided by their lengths; 0 stays 0."""
+    lengths = np.sqrt((M * M).sum(axis=1))
+    return np.asarray(M / np.where(lengths > 0, lengths, 1)[:, None])
 
 
 def _by_rows(A: Numbers, value: Callable[[Numbers], Numbers]) -> Numbers:
     return np.array([value(a) for a in A])
-
-
-def _chi_squared(a: Numbers, B: Numbers) -> Numbers:
-    """Σ (a_j − b_j)² / (a_j + b_j), where 0/0 is 0."""
-    total = a + B
-    return np.asarray(((a - B) ** 2 / np.where(total > 0, total, 1)).sum(axis=1))

@@ -89,9 +89,7 @@ def _products(posed: Posed | PosedJoint, w: Numbers, beta: Numbers, a: Arithmeti
         support = np.union1d(support, np.flatnonzero((beta != 0).any(axis=1)))
     width = max(1, len(support) if posed.kernel else posed.X.shape[1])
     if not a.transcendental and n * width * (posed.X.shape[1] if posed.kernel else 1) > _MOST_EXACT:
-        raise ValueError(
-            f"{n} samples are too many for exact rationals here. Leave exact=False."
-        )
+        raise ValueError(f"{n} samples are too many for exact rationals here. Leave exact=False.")
     if posed.kernel is None:
         return _linear_products(posed, w, beta, a)
     f, dual_f, reach = np.zeros_like(w), np.zeros_like(beta), 0.0
@@ -149,9 +147,7 @@ def _of_one(posed: Posed, a: Arithmetic) -> Values:
     if posed.intercept is Intercept.FREE:
         dual = dual - abs(b * beta.sum())
     sizes = (half, losses, abs(number), np.abs(y * beta).sum(), dual_half)
-    return _rounded(
-        posed, (primal, dual), products, slack[used].sum(), max(map(float, sizes)), f
-    )
+    return _rounded(posed, (primal, dual), products, slack[used].sum(), max(map(float, sizes)), f)
 
 
 def _rounded(
@@ -199,7 +195,7 @@ def _outside(posed: Posed) -> float:
 
 
 def _of_hard(posed: Posed, a: Arithmetic) -> Values:
-    """½‖w‖² with f scaled to a least margin of 1, and ½ (Σ|β|)² / ‖w_β‖², the best multiple of β."""
+    """½‖w‖² with f scaled to a least margin of 1, and ½ (Σ|β|)² / ‖w_β‖², the best multiple β."""
     w, beta, b = a.lift(posed.w), a.lift(posed.beta), a.lift(posed.b)
     products = _products(posed, w[:, None], beta[:, None], a)
     f, used = products.f[:, 0] + b, posed.cost > 0.0
@@ -231,7 +227,7 @@ def _of_joint(posed: PosedJoint, a: Arithmetic) -> Values:
     primal, dual = half + losses, terms - dual_half
     if posed.intercept is Intercept.FREE:
         dual = dual - np.abs((b - b.mean()) * beta.sum(axis=0)).sum()
-    unit = float(np.finfo(np.float64).eps)
+    rounding = 16.0 * float(np.finfo(np.float64).eps)
     return Values(
         primal=float(primal),
         dual=float(dual),
@@ -242,7 +238,7 @@ def _of_joint(posed: PosedJoint, a: Arithmetic) -> Values:
         bounded=-1,
         outside=_outside_simplices(posed, own),
         scale=max(map(float, (half, losses, terms, dual_half))),
-        sensitivity=16.0 * unit * float(cost.sum()) * (products.reach + float(np.abs(b).max())),
+        sensitivity=rounding * float(cost.sum()) * (products.reach + float(np.abs(b).max())),
         f=np.asarray(f, dtype=np.float64),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,6 +14,8 @@ from scipy import sparse
 from maxmargin.certificate import Certificate, Status
 from maxmargin.data.arrays import Matrix
 from maxmargin.estimators.linear import decision_values
+from maxmargin.objectives.objective import Intercept
+from maxmargin.solution import Solution
 from maxmargin.theory.models import ours
 from maxmargin.theory.plain_kernels import EXTENDED, RATIONAL, kernel_values
 from maxmargin.theory.plain_values import Values, values_of
@@ -132,12 +134,23 @@ def verify(
         return Verification((failed,), arithmetic.name)
     checks = [Check("the model fits these data", True), *_support_vectors(model, data)]
     values = [values_of(problem, arithmetic) for problem in posed]
-    for problem, solution, found in zip(posed, solutions, values, strict=True):
+    problems: Sequence[Posed | PosedJoint] = posed
+    for problem, solution, found in zip(problems, solutions, values, strict=True):
         about = f" ({problem.name})" if problem.name else ""
         claims = _claims(problem, solution.certificate, found, float(model.tol))
         checks += [check._replace(name=check.name + about) for check in claims]
+        checks += [Check(f"coefficients of the solution{about}", _same_point(problem, solution))]
     checks += _predictions(model, data, posed, values)
     return Verification(tuple(checks), arithmetic.name)
+
+
+def _same_point(posed: Posed | PosedJoint, solution: Solution) -> bool:
+    """Whether the attributes have the solution's weights, and no intercept where there is none."""
+    if posed.intercept is Intercept.NONE and np.any(posed.b):
+        return False
+    if posed.kernel is not None:  # f of an expansion is compared as a whole
+        return True
+    return np.array_equal(posed.w, solution.w) and np.array_equal(posed.b, solution.b)
 
 
 def _check_sizes(posed: list[Posed] | list[PosedJoint]) -> None:
@@ -216,16 +229,14 @@ def _convexity(posed: Posed | PosedJoint, claim: Certificate) -> Iterator[Check]
 
 
 def _predictions(
-    model: Any, data: Data, posed: list[Posed] | list[PosedJoint], values: list[Values]
+    model: Any, data: Data, posed: Sequence[Posed | PosedJoint], values: list[Values]
 ) -> Iterator[Check]:
     """Check that the model's decision values are those that its coefficients mean."""
     pairs = len(getattr(model, "classes_", ())) > 2 and _solves_pairs(model)
     stated = _stated(model, data, pairs=pairs)
     apart, size = 0.0, 0.0
     for place, (problem, found) in enumerate(zip(posed, values, strict=True)):
-        rows = slice(None)
-        if pairs:
-            rows = problem.rows  # type: ignore[union-attr]
+        rows = problem.rows if pairs and isinstance(problem, Posed) else slice(None)
         own, said = _meant(model, problem, found, place), stated[rows]
         said = said[:, place] if own.ndim == 1 and said.ndim == 2 else said
         apart = max(apart, float(np.abs(said - own).max()))

@@ -73,9 +73,7 @@ def _weights(model: Any, place: int) -> tuple[Any, float]:
     return np.asarray(w, dtype=np.float64), float(b)
 
 
-def _against_rest(
-    model: Any, data: Data, cost: Any, labels: Any, loss: Loss
-) -> list[Posed]:
+def _against_rest(model: Any, data: Data, cost: Any, labels: Any, loss: Loss) -> list[Posed]:
     """Return a problem for each class, or of two classes one, positive for the first label."""
     how, scaling = _intercept(model)
     found = []

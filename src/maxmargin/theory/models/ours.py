@@ -7,7 +7,7 @@ rest on the code that made the claim.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -120,9 +120,7 @@ def _of_classifier(model: Any, data: Data) -> Iterator[Posed]:
         for place, (rows, y, label) in enumerate(_pairs(model, data)):
             w, b = model.coef_[place], float(model.intercept_[place])
             beta, X = model.solutions_[place].beta, data.X[rows]
-            yield Posed(
-                X, y, cost[rows], loss, w, b, beta, how, scaling, name=label, rows=rows
-            )
+            yield Posed(X, y, cost[rows], loss, w, b, beta, how, scaling, name=label, rows=rows)
         return
     kernel = None
     if hasattr(model, "coef_"):
@@ -228,15 +226,15 @@ def _of_machine(model: Any, data: Data) -> Posed:
     """Return the problem of regression, or of one class."""
     kernel, cost = _kernel(model, data), _costs(model, data)
     X, coef = data.samples(kernel), _scattered(model, model.dual_coef_, len(cost))
+    y = np.ones(len(cost)) if isinstance(model, OneClassSVM) else data.targets
     posed = Posed(
-        X, data.targets, cost, EPSILON_INSENSITIVE, coef[0], 0.0, model.solution_.beta,
+        X, y, cost, EPSILON_INSENSITIVE, coef[0], 0.0, model.solution_.beta,
         _intercept(model), kernel=kernel,
     )  # fmt: skip
     if isinstance(model, OneClassSVM):
         rho = float(model.offset_) / (1.0 - 1e-6)  # samples on the edge are inside
         loss = replace(HINGE, target_scale=rho)
-        y, mass = np.ones(len(cost)), model.nu * float(cost.sum())
-        return replace(posed, y=y, loss=loss, mass=mass)
+        return replace(posed, loss=loss, mass=model.nu * float(cost.sum()))
     nu = isinstance(model, NuSVR)
     return replace(
         posed,
@@ -261,17 +259,17 @@ def _kernel(model: Any, data: Data) -> Kernel:
     if given == "linear":
         dense_free = not sparse.issparse(data.X) and _intercept(model) is Intercept.FREE
         return Linear(np.median(data.X, axis=0).astype(np.float64) if dense_free else None)
-    if given in ("precomputed", "cosine", "histogram_intersection"):
-        fixed = {"cosine": Cosine, "histogram_intersection": HistogramIntersection}
-        return fixed[given]() if given in fixed else Precomputed(data.X)
-    if given == "chi2":
-        return ChiSquared() if isinstance(model.gamma, str) else ChiSquared(model.gamma)
-    gamma = _gamma(model.gamma, data.X, weight)
-    if given == "poly":
-        return Polynomial(gamma, model.degree, model.coef0)
-    if given == "sigmoid":
-        return Sigmoid(gamma, model.coef0)
-    return Laplacian(gamma) if given == "laplacian" else Gaussian(gamma)
+    named: dict[str, Callable[[], Kernel]] = {
+        "precomputed": lambda: Precomputed(data.X),
+        "cosine": Cosine,
+        "histogram_intersection": HistogramIntersection,
+        "chi2": lambda: ChiSquared(1.0 if isinstance(model.gamma, str) else model.gamma),
+        "poly": lambda: Polynomial(_gamma(model.gamma, data.X, weight), model.degree, model.coef0),
+        "sigmoid": lambda: Sigmoid(_gamma(model.gamma, data.X, weight), model.coef0),
+        "laplacian": lambda: Laplacian(_gamma(model.gamma, data.X, weight)),
+        "rbf": lambda: Gaussian(_gamma(model.gamma, data.X, weight)),
+    }
+    return named[given]()
 
 
 def _gamma(rule: float | str, X: Matrix, weight: Array) -> float:
@@ -279,13 +277,13 @@ def _gamma(rule: float | str, X: Matrix, weight: Array) -> float:
     if not isinstance(rule, str):
         return float(rule)
     if rule == "auto":
-        return 1.0 / X.shape[1]
+        return 1.0 / int(X.shape[1])
     if rule == "scale":
         total = float(weight.sum()) * X.shape[1]
         mean = float((weight @ X).sum()) / total
         apart = _squares(X, mean)
         variance = float(weight @ apart) / total
-        return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
+        return 1.0 / (int(X.shape[1]) * variance) if variance > 0.0 else 1.0
     rows = np.flatnonzero(weight)
     rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), _MEDIAN_SAMPLES)).astype(int)]
     some = X[rows].toarray() if sparse.issparse(X) else X[rows].astype(np.float64)
@@ -300,4 +298,4 @@ def _squares(X: Matrix, mean: float) -> Array:
         return np.asarray(((X.astype(np.float64) - mean) ** 2).sum(axis=1))
     stored = sparse.csr_array(((X.data - mean) ** 2, X.indices, X.indptr), shape=X.shape)
     lacking = X.shape[1] - np.diff(X.indptr)
-    return np.asarray(stored.sum(axis=1)).ravel() + lacking * mean**2
+    return np.asarray(np.ravel(stored.sum(axis=1)) + lacking * mean**2)

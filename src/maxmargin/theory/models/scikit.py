@@ -17,7 +17,14 @@ from maxmargin.losses import CLASSIFICATION, regression_loss
 from maxmargin.objectives.objective import Intercept
 from maxmargin.theory.models import machines
 from maxmargin.theory.models.machines import Machine
-from maxmargin.theory.posed import Data, Posed, PosedJoint, check_features, check_labels, check_places
+from maxmargin.theory.posed import (
+    Data,
+    Posed,
+    PosedJoint,
+    check_features,
+    check_labels,
+    check_places,
+)
 
 _MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 _KINDS = (*_MACHINES, "LinearSVC", "LinearSVR", "SGDClassifier")
@@ -63,8 +70,8 @@ def _of_machine(model: Any, data: Data, kind: str) -> Iterator[Posed]:
         found = machines.regression(machine, data, model.C * data.weight, 0.0)
         yield machines.with_tube(found, model.nu)
     elif kind == "NuSVC":  # LIBSVM has no class weights there
-        found = machines.pairs(machine, data, data.weight, model.classes_)
-        yield from (machines.with_nu(posed, model.nu) for posed in found)
+        pairs = machines.pairs(machine, data, data.weight, model.classes_)
+        yield from (machines.with_nu(posed, model.nu) for posed in pairs)
     else:
         factors = dict(zip(model.classes_, model.class_weight_, strict=True))
         cost = data.class_costs(model.C * data.weight, factors)
@@ -167,7 +174,5 @@ def _against_rest(model: Any, data: Data, cost: Array, loss: Any) -> Iterator[Po
 def _factors(model: Any, data: Data, *, weighted: bool) -> dict[Any, float]:
     """Return the weight of each class; "balanced" may count samples by their weight."""
     counted = {"sample_weight": data.weight} if weighted else {}
-    weights = compute_class_weight(
-        model.class_weight, classes=model.classes_, y=data.y, **counted
-    )
+    weights = compute_class_weight(model.class_weight, classes=model.classes_, y=data.y, **counted)
     return dict(zip(model.classes_, weights, strict=True))
