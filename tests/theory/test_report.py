@@ -71,7 +71,7 @@ def test_the_objective_is_written_down(model, formula):
         (SVC(), "SMO (the solver of kernel machines)"),
         (
             LinearSVC(multi_class="crammer_singer"),
-            "dual coordinate descent (chosen: the solver of all",
+            "dual coordinate descent (chosen: ",
         ),
     ],
 )

@@ -25,6 +25,9 @@ _MOST_EXACT = 500_000
 
 _ROUNDING = 1e-12
 
+#: Some roundings of a double.
+_UNIT = 8.0 * float(np.finfo(np.float64).eps)
+
 
 @dataclass(frozen=True, eq=False)
 class Values:
@@ -38,14 +41,15 @@ class Values:
         ‖w‖².
     slacks : float
         Σ ξ_i of the samples that have a weight.
-    free, bounded : int
-        Support vectors inside their box and at its end.
+    free, bounded, nearly : int
+        Support vectors inside their box and at its end up to rounding, and how many of the latter
+        are not there exactly.
     outside : float
         By how much β misses its constraints, beside its size.
     scale : float
         Size of the largest of the sums that P and D are made of.
-    sensitivity : float
-        What the rounding of f in double precision may change P by.
+    error, square_error, sensitivity : float
+        What rounding in double precision may do to f, ‖w‖² and P.
     f : array
         f(x_i), or f_j(x_i).
     """
@@ -57,8 +61,11 @@ class Values:
     slacks: float
     free: int
     bounded: int
+    nearly: int
     outside: float
     scale: float
+    error: float
+    square_error: float
     sensitivity: float
     f: Any
 
@@ -155,21 +162,27 @@ def _rounded(
 ) -> Values:
     beta, cost = posed.beta, posed.cost
     assert beta is not None
-    at_end = np.abs(beta) >= cost * (1.0 - _ROUNDING) if posed.loss.bounded else np.zeros(len(beta))
-    bounded = int(np.count_nonzero((beta != 0.0) & at_end.astype(bool)))
+    used = beta[beta != 0.0], cost[beta != 0.0]
+    exactly, bounded = (
+        int(np.count_nonzero(np.abs(used[0]) >= share * used[1])) if posed.loss.bounded else 0
+        for share in (1.0, 1.0 - _ROUNDING)
+    )
     rate = 1.0 if posed.loss.bounded else 1.0 + 2.0 * math.sqrt(abs(float(pair[0])) + 1.0)
-    unit = float(np.finfo(np.float64).eps)
+    error = _UNIT * (products.reach + abs(posed.b) + abs(posed.shift))
     return Values(
         primal=float(pair[0]),
         dual=float(pair[1]),
         gap=float(pair[0] - pair[1]),
         square=float(products.square),
         slacks=float(slacks),
-        free=int(np.count_nonzero(beta)) - bounded,
+        free=len(used[0]) - bounded,
         bounded=bounded,
+        nearly=bounded - exactly,
         outside=_outside(posed),
         scale=scale,
-        sensitivity=8.0 * unit * rate * float(cost.sum()) * (products.reach + abs(posed.b)),
+        error=error,
+        square_error=_UNIT * products.reach * float(np.abs(posed.w).sum()),
+        sensitivity=rate * float(cost.sum()) * error,
         f=np.asarray(f, dtype=np.float64),
     )
 
@@ -205,7 +218,8 @@ def _of_hard(posed: Posed, a: Arithmetic) -> Values:
     found = _rounded(posed, (primal, dual), products, 0.0, float(abs(primal)), f)
     edge = int(np.count_nonzero(beta))
     square = float(products.square / (least * least)) if least > 0 else math.inf
-    return Values(**(vars(found) | {"square": square, "free": edge, "bounded": 0}))
+    exact = {"square": square, "free": edge, "bounded": 0, "nearly": 0}
+    return Values(**(vars(found) | exact))
 
 
 def _of_joint(posed: PosedJoint, a: Arithmetic) -> Values:
@@ -227,7 +241,7 @@ def _of_joint(posed: PosedJoint, a: Arithmetic) -> Values:
     primal, dual = half + losses, terms - dual_half
     if posed.intercept is Intercept.FREE:
         dual = dual - np.abs((b - b.mean()) * beta.sum(axis=0)).sum()
-    rounding = 16.0 * float(np.finfo(np.float64).eps)
+    error = 2.0 * _UNIT * (products.reach + float(np.abs(b).max()) + posed.shift)
     return Values(
         primal=float(primal),
         dual=float(dual),
@@ -236,9 +250,12 @@ def _of_joint(posed: PosedJoint, a: Arithmetic) -> Values:
         slacks=float(slack[used].sum()),
         free=-1,
         bounded=-1,
+        nearly=0,
         outside=_outside_simplices(posed, own),
         scale=max(map(float, (half, losses, terms, dual_half))),
-        sensitivity=rounding * float(cost.sum()) * (products.reach + float(np.abs(b).max())),
+        error=error,
+        square_error=_UNIT * products.reach * float(np.abs(posed.w).sum()),
+        sensitivity=float(cost.sum()) * error,
         f=np.asarray(f, dtype=np.float64),
     )
 

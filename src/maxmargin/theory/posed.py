@@ -39,6 +39,8 @@ class Posed:
         Which rows of the data it has, if not all.
     flipped : bool
         Whether f is the negative of the model's decision values.
+    shift : float
+        By how much the model's intercept differs from b, which is seen from a kernel's origin.
     """
 
     X: Matrix
@@ -56,13 +58,15 @@ class Posed:
     name: str = ""
     rows: NDArray[np.intp] | None = None
     flipped: bool = False
+    shift: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class PosedJoint:
     """The one problem of K classes, as Crammer and Singer pose it; y numbers the classes.
 
-    w has a row of weights for each class, with a kernel of coefficients; beta a column.
+    w has a row of weights for each class, with a kernel of coefficients; beta a column. `shift` is
+    the largest of the classes'.
     """
 
     X: Matrix
@@ -75,6 +79,7 @@ class PosedJoint:
     scaling: float = 1.0
     kernel: Kernel | None = None
     name: str = ""
+    shift: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -159,11 +159,14 @@ def _joint(model: Any, data: Data) -> PosedJoint:
     how, (W, b) = _intercept(model), (solution.w, solution.b)
     if isinstance(model, SVC):
         kernel = _kernel(model, data)
-    if len(model.classes_) > 2:  # of two, the attributes have the difference
+    if len(model.classes_) > 2:
         W = model.coef_ if kernel is None else _scattered(model, model.dual_coef_, len(cost))
         b = model.intercept_ + _shift(kernel, W, data)
-    X = data.samples(kernel)
-    return PosedJoint(X, numbers, cost, W, b, solution.beta, how, scaling, kernel)
+    elif kernel is not None:  # of two, the attributes have the difference, which is all that counts
+        b = model.intercept_ + _shift(kernel, W[1:] - W[:1], data)
+        b = np.concatenate([-0.5 * b, 0.5 * b])
+    X, shift = data.samples(kernel), float(np.abs(_shift(kernel, W, data)).max())
+    return PosedJoint(X, numbers, cost, W, b, solution.beta, how, scaling, kernel, shift=shift)
 
 
 def _of_svc(model: SVC, data: Data) -> Iterator[Posed]:
@@ -193,8 +196,9 @@ def _of_svc(model: SVC, data: Data) -> Iterator[Posed]:
         ]
         betas = [solution.beta for solution in model.solutions_]
     for place, posed in enumerate(found):
-        b = posed.b + float(_shift(kernel, posed.w[np.newaxis], replace(data, X=posed.X))[0])
-        posed = replace(posed, b=b, beta=betas[place], hard=hard)  # noqa: PLW2901
+        shift = float(_shift(kernel, posed.w[np.newaxis], replace(data, X=posed.X))[0])
+        b = posed.b + shift
+        posed = replace(posed, b=b, beta=betas[place], hard=hard, shift=shift)  # noqa: PLW2901
         yield _with_rho(model, posed, place) if isinstance(model, NuSVC) else posed
 
 
@@ -235,10 +239,11 @@ def _of_machine(model: Any, data: Data) -> Posed:
         rho = float(model.offset_) / (1.0 - 1e-6)  # samples on the edge are inside
         loss = replace(HINGE, target_scale=rho)
         return replace(posed, loss=loss, mass=model.nu * float(cost.sum()))
-    nu = isinstance(model, NuSVR)
+    nu, shift = isinstance(model, NuSVR), float(_shift(kernel, coef, data)[0])
     return replace(
         posed,
-        b=float(model.intercept_[0]) + float(_shift(kernel, coef, data)[0]),
+        b=float(model.intercept_[0]) + shift,
+        shift=shift,
         loss=replace(EPSILON_INSENSITIVE, epsilon=model.epsilon_ if nu else model.epsilon),
         mass=model.nu * float(cost.sum()) if nu else None,
     )
