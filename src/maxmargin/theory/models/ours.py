@@ -161,11 +161,11 @@ def _joint(model: Any, data: Data) -> PosedJoint:
         kernel = _kernel(model, data)
     if len(model.classes_) > 2:
         W = model.coef_ if kernel is None else _scattered(model, model.dual_coef_, len(cost))
-        b = model.intercept_ + _shift(kernel, W, data)
+        b = model.intercept_ + _shifts(model, kernel)
     elif kernel is not None:  # of two, the attributes have the difference, which is all that counts
-        b = model.intercept_ + _shift(kernel, W[1:] - W[:1], data)
+        b = model.intercept_ + _shifts(model, kernel)
         b = np.concatenate([-0.5 * b, 0.5 * b])
-    X, shift = data.samples(kernel), float(np.abs(_shift(kernel, W, data)).max())
+    X, shift = data.samples(kernel), float(np.abs(_shifts(model, kernel)).max())
     return PosedJoint(X, numbers, cost, W, b, solution.beta, how, scaling, kernel, shift=shift)
 
 
@@ -195,8 +195,9 @@ def _of_svc(model: SVC, data: Data) -> Iterator[Posed]:
             )
         ]
         betas = [solution.beta for solution in model.solutions_]
+    shifts = np.broadcast_to(_shifts(model, kernel), len(found))
     for place, posed in enumerate(found):
-        shift = float(_shift(kernel, posed.w[np.newaxis], replace(data, X=posed.X))[0])
+        shift = (-1.0 if posed.flipped else 1.0) * float(shifts[place])
         b = posed.b + shift
         posed = replace(posed, b=b, beta=betas[place], hard=hard, shift=shift)  # noqa: PLW2901
         yield _with_rho(model, posed, place) if isinstance(model, NuSVC) else posed
@@ -239,7 +240,7 @@ def _of_machine(model: Any, data: Data) -> Posed:
         rho = float(model.offset_) / (1.0 - 1e-6)  # samples on the edge are inside
         loss = replace(HINGE, target_scale=rho)
         return replace(posed, loss=loss, mass=model.nu * float(cost.sum()))
-    nu, shift = isinstance(model, NuSVR), float(_shift(kernel, coef, data)[0])
+    nu, shift = isinstance(model, NuSVR), float(_shifts(model, kernel)[0])
     return replace(
         posed,
         b=float(model.intercept_[0]) + shift,
@@ -249,11 +250,15 @@ def _of_machine(model: Any, data: Data) -> Posed:
     )
 
 
-def _shift(kernel: Kernel | None, coef: Array, data: Data) -> Array:
-    """Return ⟨w_j, o⟩, by which intercepts differ as seen from the origin o of a linear kernel."""
+def _shifts(model: Any, kernel: Kernel | None) -> Array:
+    """Return ⟨w, o⟩ of each problem, by which intercepts differ as seen from an origin o.
+
+    With the weights that predictions have: those of coefficients that do not quite sum to 0 depend
+    on the origin.
+    """
     if not isinstance(kernel, Linear) or kernel.origin is None:
-        return np.zeros(len(coef))
-    return np.asarray(coef @ (data.X - kernel.origin) @ kernel.origin)
+        return np.zeros(1)
+    return np.asarray(np.atleast_2d(model.coef_) @ kernel.origin)
 
 
 def _kernel(model: Any, data: Data) -> Kernel:
