@@ -79,7 +79,9 @@ def kernel_values(kernel: Kernel, A: Matrix, B: Matrix, arithmetic: Arithmetic) 
             f"{type(kernel).__name__} has exponentials or roots, which are not rational. Leave"
             " exact=False, or verify a linear or polynomial machine."
         )
-    if sparse.issparse(A) and arithmetic is EXTENDED and isinstance(kernel, _OF_PRODUCTS):
+    plain = not np.any(getattr(kernel, "origin", None)) or isinstance(kernel, Gaussian)
+    products = isinstance(kernel, _OF_PRODUCTS) and plain
+    if products and sparse.issparse(A) and arithmetic is EXTENDED:
         return _of_products(kernel, A, B)
     rows, columns = (lifted_rows(M, slice(None), arithmetic) for M in (A, B))
     return _formula(kernel, rows, columns, arithmetic)

@@ -40,6 +40,7 @@ from maxmargin.kernels import (
     Sigmoid,
     as_kernel,
 )
+from maxmargin.kernels.pairwise import robust_origin
 from maxmargin.losses import CLASSIFICATION, EPSILON_INSENSITIVE, HINGE, regression_loss
 from maxmargin.objectives.objective import Intercept
 from maxmargin.theory.models import machines
@@ -267,8 +268,8 @@ def _kernel(model: Any, data: Data) -> Kernel:
     if callable(given):
         return as_kernel(given).fitted(data.X, weight)
     if given == "linear":
-        dense_free = not sparse.issparse(data.X) and _intercept(model) is Intercept.FREE
-        return Linear(np.median(data.X, axis=0).astype(np.float64) if dense_free else None)
+        free = _intercept(model) is Intercept.FREE
+        return Linear(robust_origin(data.X) if free else None)
     named: dict[str, Callable[[], Kernel]] = {
         "precomputed": lambda: Precomputed(data.X),
         "cosine": Cosine,
