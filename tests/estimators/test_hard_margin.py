@@ -7,7 +7,16 @@ import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
-from maxmargin import SMO, SVC, NotSeparableError, Objective, Problem, Status, certify
+from maxmargin import (
+    SMO,
+    SVC,
+    HardMarginObjective,
+    KernelObjective,
+    NotSeparableError,
+    Problem,
+    Status,
+    certify,
+)
 from maxmargin.certificate import certify_expansion
 from maxmargin.kernels import Linear
 from maxmargin.losses import HINGE
@@ -48,7 +57,7 @@ def test_two_points():
 def test_working_sets_find_the_same():
     X, y = separable(1500)
     problem = Problem(X, y.astype(float), np.ones(len(y)))
-    objective = Objective(problem, HINGE, kernel=Linear(), hard=True)
+    objective = HardMarginObjective(problem, HINGE, kernel=Linear())
     found = [
         smo.solve(objective, Monitor(objective, Stopping(1e-4)), Start())
         for smo in (SMO(small=0), SMO(small=10_000))
@@ -147,7 +156,7 @@ def test_a_shift_changes_neither_the_margin_nor_the_verdict(shift):
 def test_a_dual_point_that_is_not_balanced_proves_nothing():
     X, y = separable()
     problem = Problem(X, y.astype(float), np.ones(len(y)))
-    objective = Objective(problem, HINGE, kernel=Linear())
+    objective = KernelObjective(problem, HINGE, kernel=Linear())
     beta = np.where(y > 0, 0.1, 0.0)
     assert certify_expansion(objective, beta, 0.0, beta).gap == np.inf
 

@@ -9,7 +9,9 @@ import pytest
 from maxmargin import SVC, Intercept, LinearSVC, NotSeparableError, Objective, Problem, certify
 from maxmargin.kernels import Gaussian, Linear
 from maxmargin.losses import EPSILON_INSENSITIVE, HINGE
-from maxmargin.objectives.objective import NEGLIGIBLE, expansion_blocks, spread
+from maxmargin.objectives.base import NEGLIGIBLE
+from maxmargin.objectives.kernel import expansion_blocks
+from maxmargin.objectives.scalar import spread
 from maxmargin.runtime.memory import free_memory
 from maxmargin.solvers import Monitor, Stopping
 from synthetic import joint, overlapping, regression

@@ -86,6 +86,10 @@ class Problem:
             return np.array([self.own_intercept(*pair) for pair in zip(w, given, strict=True)])
         return math.fsum((given, -self.level, *self.origin.product(w)))
 
+    def representable(self, w: Array, b: Any) -> Any:
+        """Return the b nearest to this one for which the intercept as given is a double."""
+        return self.own_intercept(w, self.given_intercept(w, b))
+
     def stored_in(self, places: NDArray[np.int32]) -> int:
         """Count the stored values of these rows."""
         if isinstance(self.X, np.ndarray):

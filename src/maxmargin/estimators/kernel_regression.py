@@ -17,7 +17,10 @@ from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.kernels import Kernel
 from maxmargin.losses import regression_loss
-from maxmargin.objectives.objective import Intercept, Objective, far_level, spread
+from maxmargin.objectives.base import Intercept
+from maxmargin.objectives.kernel import KernelObjective
+from maxmargin.objectives.linear import far_level
+from maxmargin.objectives.scalar import spread
 
 
 class SVR(RegressorMixin, KernelModel):
@@ -99,9 +102,9 @@ class SVR(RegressorMixin, KernelModel):
     def _keep_solutions(self, posed: Posed) -> None:
         self._keep_one(posed, self.solution_)
 
-    def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
+    def _objective(self, problem: Problem, kernel: Kernel) -> KernelObjective:
         loss = regression_loss("epsilon_insensitive", float(self.epsilon))
-        return Objective(problem, loss, self._intercept(), kernel=kernel)
+        return KernelObjective(problem, loss, self._intercept(), kernel=kernel)
 
     @property
     def coef_(self) -> Array:

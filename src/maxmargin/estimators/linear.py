@@ -23,7 +23,8 @@ from maxmargin.estimators._base import LinearModel, fitting
 from maxmargin.estimators._checks import labels_of
 from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets, votes
-from maxmargin.objectives.objective import Intercept, far_level
+from maxmargin.objectives.base import Intercept
+from maxmargin.objectives.linear import far_level
 from maxmargin.solvers import Solver
 
 _PARAMETERS = """C : float, default=1.0

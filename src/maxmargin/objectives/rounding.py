@@ -8,6 +8,7 @@ residuals are computed to twice the digits, and the gap from them without cancel
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +16,11 @@ import maxmargin._core as _core
 from maxmargin.data.arrays import Array
 from maxmargin.data.problem import Problem
 from maxmargin.losses import Loss
-from maxmargin.objectives.objective import Intercept, Objective, SumError
+from maxmargin.objectives.base import Intercept, SumError
+from maxmargin.objectives.scalar import ScalarObjective
+
+if TYPE_CHECKING:
+    from maxmargin.objectives.linear import LinearObjective
 
 #: Half of the distance from 1 to the next double.
 UNIT = 2.0**-53
@@ -82,7 +87,7 @@ def counts(doubt: float, gap: float, primal: float) -> bool:
     return doubt > max(SMALL * gap, LEAST * primal)
 
 
-def rounding_doubt(objective: Objective, part: _core.Tally, length: float, b: float) -> float:
+def rounding_doubt(objective: ScalarObjective, part: _core.Tally, length: float, b: float) -> float:
     """Return how much the rounding of f(x_i), and of sums of β_i, may add to the gap at most.
 
     A bracket changes with f at the rate β_i + C_i ℓ'; `length` is ‖w‖.
@@ -101,7 +106,7 @@ def row_error(problem: Problem, length: float, b: float) -> float:
     return 0.0 if problem.origin is None else problem.origin.error * length + UNIT * abs(b)
 
 
-def value_doubt(objective: Objective, part: _core.Tally, error: float) -> float:
+def value_doubt(objective: ScalarObjective, part: _core.Tally, error: float) -> float:
     """Return how much an error of every f(x_i) may add to the gap."""
     cost = objective.problem.extent.total_cost
     if objective.loss.bounded:
@@ -110,7 +115,7 @@ def value_doubt(objective: Objective, part: _core.Tally, error: float) -> float:
     return float(error * (rates + cost * error))
 
 
-def dual_error(objective: Objective, size: float, mass: float) -> float:
+def dual_error(objective: LinearObjective, size: float, mass: float) -> float:
     """Return how far the computed Σ β_i x_i may be off; size is Σ |β_i|‖x_i‖, mass Σ |β_i|."""
     problem = objective.problem
     if objective.intercept is Intercept.PENALIZED:

@@ -6,18 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from maxmargin.multiclass_certificate import certify_joint, certify_joint_expansion
 
-from maxmargin import Intercept, Objective, Problem, Status, _core
+from maxmargin import Intercept, KernelObjective, Problem, Status, _core
 from maxmargin.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid, User
 from maxmargin.losses import HINGE
-from maxmargin.multiclass_certificate import certify_joint, certify_joint_expansion
-from maxmargin.objectives.crammer_singer import JointExpansion, JointObjective
+from maxmargin.objectives.crammer_singer import CrammerSingerObjective
+from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObjective
 from maxmargin.solvers import (
     SMO,
     ClassSMO,
     CrammerSinger,
-    ExpansionMonitor,
-    JointMonitor,
     Monitor,
     Start,
     Stopping,
@@ -39,11 +38,11 @@ def joint(X, y, kernel, intercept=Intercept.FREE, *, C=1.0, weights=None, n_clas
     cost = np.full(len(y), C) if weights is None else C * np.asarray(weights, dtype=np.float64)
     n_classes = n_classes or int(y.max()) + 1
     problem = Problem(X, y.astype(np.float64), cost)
-    return JointExpansion(problem, n_classes, intercept, kernel=kernel)
+    return KernelCrammerSingerObjective(problem, n_classes, intercept, kernel=kernel)
 
 
 def solve(objective, tol=1e-8, max_iter=None, max_time=300.0, start=None, **setting):
-    monitor = ExpansionMonitor(objective, Stopping(tol, max_iter, max_time))
+    monitor = Monitor(objective, Stopping(tol, max_iter, max_time))
     return ClassSMO(**setting).solve(objective, monitor, start or Start(0))
 
 
@@ -120,8 +119,8 @@ def test_the_optimum_is_that_of_a_qp_solver(kernel, C, intercept):
 def test_a_linear_kernel_is_the_linear_problem(intercept, C):
     X, y = classes()
     ours = solve(joint(X, y, Linear(), intercept, C=C), 1e-7)
-    linear = JointObjective(Problem(X, y.astype(np.float64), np.full(60, C)), 5, intercept)
-    monitor = JointMonitor(linear, Stopping(1e-7, 100_000))
+    linear = CrammerSingerObjective(Problem(X, y.astype(np.float64), np.full(60, C)), 5, intercept)
+    monitor = Monitor(linear, Stopping(1e-7, 100_000))
     theirs = CrammerSinger().solve(linear, monitor, Start(0))
     assert ours.certificate.primal == pytest.approx(theirs.certificate.primal, rel=3e-7)
     reach = sum(math.sqrt(2 * s.certificate.gap) for s in (ours, theirs))
@@ -138,7 +137,7 @@ def test_two_classes_are_the_hinge_loss_with_twice_the_cost(kernel, intercept):
     weights = weights_for(60)
     both = solve(joint(X, y, kernel, intercept, weights=weights), 1e-8)
     problem = Problem(X, 2.0 * y - 1.0, 2.0 * weights)
-    binary = Objective(problem, HINGE, intercept, kernel=kernel)
+    binary = KernelObjective(problem, HINGE, intercept, kernel=kernel)
     one = SMO().solve(binary, Monitor(binary, Stopping(1e-8)), Start(0))
     assert both.certificate.primal == pytest.approx(one.certificate.primal / 2, rel=1e-7)
     K = kernel(X, X)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from maxmargin.multiclass_certificate import certify_joint
 
 from maxmargin import Intercept, Status, _core
 from maxmargin.losses import HINGE
-from maxmargin.multiclass_certificate import certify_joint
-from maxmargin.objectives.crammer_singer import balance
-from maxmargin.solvers import CrammerSinger, JointMonitor, Start, Stopping
+from maxmargin.objectives.balance import balance
+from maxmargin.solvers import CrammerSinger, Monitor, Start, Stopping
 from reference.linear import crammer_singer as textbook
 from reference.random import Random
 from sklearn import svm
@@ -34,7 +34,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def solve(objective, tol=1e-8, max_iter=20_000, seed=0, max_time=None):
-    monitor = JointMonitor(objective, Stopping(tol, max_iter, max_time))
+    monitor = Monitor(objective, Stopping(tol, max_iter, max_time))
     return CrammerSinger().solve(objective, monitor, Start(seed))
 
 
@@ -332,7 +332,7 @@ def test_a_start_at_the_optimum_is_recognised():
     X, y = classes()
     objective = joint(X, y, 5, Intercept.FREE)
     first = solve(objective, 1e-6)
-    monitor = JointMonitor(objective, Stopping(1e-5, 100))
+    monitor = Monitor(objective, Stopping(1e-5, 100))
     again = CrammerSinger().solve(objective, monitor, Start(0, first.beta, first.b))
     assert again.status is Status.OPTIMAL
     assert again.n_iter <= 20

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin import Intercept, LinearSVC, LinearSVR, Objective, Problem, _core
+from maxmargin import Intercept, LinearObjective, LinearSVC, LinearSVR, Problem, _core
 from maxmargin.certificate import Status, certify
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.multiclass import subproblems as _tasks
@@ -34,7 +34,9 @@ def classes(n=90, d=6, K=5, seed=0):
 def objective_of(X, numbers, loss, intercept=Intercept.NONE):
     cost = np.random.default_rng(1).uniform(0.2, 1.0, len(numbers))
     cost[-1] = 0.0
-    return Objective(Problem(X, np.where(numbers == 0, 1.0, -1.0), cost), loss, intercept, 1.0)
+    return LinearObjective(
+        Problem(X, np.where(numbers == 0, 1.0, -1.0), cost), loss, intercept, 1.0
+    )
 
 
 def for_epochs(objective, epochs, tol=1e-12):
@@ -118,7 +120,7 @@ def test_classes_begun_together_keep_what_they_have_at_an_interruption(storage, 
     assert model.coef_[: one_vs_rest.GROUP].any(axis=1).all()
     assert not model.coef_[one_vs_rest.GROUP :].any()
     for j, solution in enumerate(model.solutions_[2:], 2):
-        alone = Objective(
+        alone = LinearObjective(
             Problem(X, np.where(numbers == j, 1.0, -1.0), np.full(300, 0.1)), solution.loss
         )
         proven = solution.certificate.relative_gap <= 1e-8
