@@ -13,11 +13,11 @@ from maxmargin import (
     HardMarginObjective,
     KernelObjective,
     NotSeparableError,
+    PrimalDual,
     Problem,
     Status,
     certify,
 )
-from maxmargin.certificate import certify_expansion
 from maxmargin.kernels import Linear
 from maxmargin.losses import HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
@@ -158,7 +158,7 @@ def test_a_dual_point_that_is_not_balanced_proves_nothing():
     problem = Problem(X, y.astype(float), np.ones(len(y)))
     objective = KernelObjective(problem, HINGE, kernel=Linear())
     beta = np.where(y > 0, 0.1, 0.0)
-    assert certify_expansion(objective, beta, 0.0, beta).gap == np.inf
+    assert objective.certify(PrimalDual(beta, 0.0, beta)).gap == np.inf
 
 
 def test_no_time_at_all_leaves_a_model_that_prints():

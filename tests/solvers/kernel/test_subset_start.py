@@ -4,7 +4,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from maxmargin.solvers.kernel.standard_form import DualForm
 from scipy import sparse
 
 from maxmargin import SMO, Intercept, KernelObjective, Problem, Status
@@ -47,7 +46,7 @@ def objective(
 
 
 def part_of(problem):
-    form, samples = DualForm.of(problem), KernelSamples(problem.kernel, problem.problem.X)
+    form, samples = problem.standard_form(), KernelSamples(problem.kernel, problem.problem.X)
     engine = partial(SMO()._engine, form, samples)
     return screening.Screening(form, samples, engine, Monitor(problem, Stopping(1e-3)))
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from maxmargin.multiclass_certificate import certify_joint
 
 from maxmargin import Intercept, Status, _core
 from maxmargin.losses import HINGE
+from maxmargin.objectives import PrimalDual
 from maxmargin.objectives.balance import balance
 from maxmargin.solvers import CrammerSinger, Monitor, Start, Stopping
 from reference.linear import crammer_singer as textbook
@@ -262,7 +262,7 @@ def test_any_pair_is_certified_by_its_true_values(seed, intercept, scale, size):
     np.testing.assert_allclose(beta.sum(axis=1), 0.0, atol=1e-12 * size)
     if intercept is Intercept.FREE:
         np.testing.assert_allclose(beta.sum(axis=0), 0.0, atol=1e-12 * size)
-    certificate = certify_joint(objective, W, b, beta)
+    certificate = objective.certify(PrimalDual(objective.coef(W), b, beta))
     features, weights = X, coef
     if intercept is Intercept.PENALIZED:
         features, weights, b = np.c_[X, np.ones(15)], np.c_[coef, b], np.zeros(4)

@@ -9,9 +9,10 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import Intercept, LinearObjective, LinearSVC, LinearSVR, Problem, _core
-from maxmargin.certificate import Status, certify
+from maxmargin.certificate import Status
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.multiclass import subproblems as _tasks
+from maxmargin.objectives import PrimalDual, certify
 from maxmargin.solvers import DualCD, Monitor, Stopping
 from maxmargin.solvers.linear import one_vs_rest
 from maxmargin.solvers.linear.intercept import short_bias_of
@@ -91,8 +92,8 @@ def test_points_of_common_passes_have_the_certificates_of_their_own(loss, storag
     points = one_vs_rest.points_so_far(objectives, [begun[1], begun[4]])
     for objective, point in zip(objectives, points, strict=True):
         together, alone = for_epochs(objective, 2), for_epochs(objective, 2)
-        together.judge_products(point)
-        alone.judge(point.w, point.b, point.beta, point.n_iter)
+        together.judge(point, 1)
+        alone.judge(PrimalDual(point.w, point.b, point.beta), 1)
         ours, theirs = (by.finish("", Status.INTERRUPTED) for by in (together, alone))
         assert ours.b == pytest.approx(theirs.b, abs=1e-12)
         for name in ("primal", "dual", "gap", "kkt_violation", "slack_sum", "margin"):

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from maxmargin.multiclass_certificate import certify_joint
 from scipy.optimize import linprog
 
 from maxmargin import Intercept, Status, _core
 from maxmargin.losses import HINGE
+from maxmargin.objectives import PrimalDual
 from maxmargin.solvers import CrammerSinger, KernelPegasos, Monitor, Start, Stopping
 from maxmargin.solvers.stochastic.epochs import Iterate
 from maxmargin.solvers.stochastic.multiclass_epochs import ClassDescent, Layout
@@ -241,7 +241,7 @@ def test_the_certificate_is_of_what_is_returned(intercept, rule):
     objective = make(intercept)
     solution = fit(objective, SGD(rule=rule), max_iter=4, tol=1e-9)
     W, b = objective.lay_out(solution.w), solution.b
-    again = certify_joint(objective, W, b, solution.beta)
+    again = objective.certify(PrimalDual(objective.coef(W), b, solution.beta))
     assert again.gap == pytest.approx(solution.certificate.gap)
     assert again.primal == pytest.approx(objective.primal(solution.w, b))
     assert again.dual == pytest.approx(objective.dual(solution.beta))
