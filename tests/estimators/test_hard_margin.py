@@ -208,3 +208,30 @@ def test_many_samples_keep_their_margin():
     model = SVC(C=np.inf, kernel="linear", tol=1e-4).fit(X, y)
     assert model.certificate_.status is Status.OPTIMAL
     assert (y * model.decision_function(X)).min() == pytest.approx(1.0, abs=1e-3)
+
+
+def plain_products(A, B):
+    return A @ B.T
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", [2, 9, 13])
+def test_kernel_values_without_digits_are_a_stall_and_no_endless_fit(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 3))
+    y = np.where(X[:, 0] > 0.0, 1, -1)
+    model = SVC(C=np.inf, kernel=plain_products, tol=1e-6, max_time=5.0).fit(X + 1e6, y)
+    assert model.certificate_.status is Status.STALLED
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", [7, 12, 20, 27])
+@pytest.mark.parametrize("offset", [1e6, 1e7])
+def test_kernel_values_without_digits_prove_no_margin_to_be_impossible(seed, offset):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 3))
+    y = np.where(X[:, 0] > 0.0, 1, -1)
+    X[:, 0] += 0.1 * y
+    near = SVC(C=np.inf, kernel="linear", tol=1e-6).fit(X, y).certificate_
+    far = SVC(C=np.inf, kernel=plain_products, max_time=5.0).fit(X + offset, y).certificate_
+    assert far.dual <= 1.001 * near.primal

@@ -31,7 +31,7 @@ from maxmargin.data.checks import (
     scale_advice,
     wild_scales,
 )
-from maxmargin.data.origin import centred, far_centre
+from maxmargin.data.origin import UNMOVED, Level, centred, far_centre
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import class_numbers
 from maxmargin.estimators._checks import flat_targets, named_alike
@@ -355,7 +355,7 @@ class LinearModel(CertifiedModel):
         *,
         members: list[NDArray[np.intp]] | None = None,
         numbers: NDArray[np.int32] | None = None,
-        level: float = 0.0,
+        level: Level = UNMOVED,
     ) -> None:
         """Solve one problem for each column of targets and store what was learnt.
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.origin import UNMOVED, Level
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.losses import HINGE
 from maxmargin.multiclass.unreached import Unreached
@@ -39,7 +40,7 @@ class Posed(NamedTuple):
     samples: Matrix
     kernel: Kernel
     members: list[NDArray[np.intp]]
-    level: float = 0.0
+    level: Level = UNMOVED
 
 
 def unbegun(n_samples: int) -> Solution:

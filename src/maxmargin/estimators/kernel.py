@@ -278,8 +278,7 @@ class SVC(ClassifierMixin, KernelModel):
         if not self._hard():
             return
         for pair, (rows, _, _), solution in zip(sides, tasks, self.solutions_, strict=True):
-            given_up = solution.status in (Status.INFEASIBLE, Status.STALLED)
-            if not (given_up and solution.certificate.primal == math.inf):
+            if solution.status is not Status.INFEASIBLE:
                 continue
             witness = np.zeros(X.shape[0])
             witness[rows] = solution.beta / solution.beta.sum(where=solution.beta > 0.0)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import maxmargin._core as _core
 from maxmargin.certificate import Certificate, certificate_of_sums
-from maxmargin.data.arrays import Array
+from maxmargin.data.arrays import UNIT, Array
 from maxmargin.data.checks import as_floats
 from maxmargin.data.problem import Problem
 from maxmargin.losses import HINGE, Loss
@@ -34,7 +34,6 @@ from maxmargin.objectives.class_weights import (
     zero_weights,
 )
 from maxmargin.objectives.rounding import (
-    UNIT,
     added,
     counts,
     exact_products,

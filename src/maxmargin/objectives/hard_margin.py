@@ -86,6 +86,7 @@ class HardMarginObjective(KernelObjective):
         apart = w - beta
         K_beta = z - self.kernel_values(apart) if apart.any() else z
         size, dual_square = float(np.abs(beta).sum()), float(beta @ K_beta)
+        dual_square = max(0.0, dual_square) + worst * size  # the least bound that rounding allows
         scale = size / dual_square if dual_square > 0.0 else math.inf
         dual = 0.5 * size * scale if size > 0.0 else 0.0
         primal = gap = math.inf
@@ -96,6 +97,7 @@ class HardMarginObjective(KernelObjective):
             beyond = np.maximum(0.0, (margins + worst) / least - 1.0)
             slip = scale * rounding_slip(True, b / least, float(beta.sum()), size)
             gap = 0.5 * max(0.0, distance) + scale * float(np.abs(beta) @ beyond) + slip
+            gap = max(gap, primal - dual)
         edge = int(np.count_nonzero(beta))
         return Certificate(
             primal=primal,

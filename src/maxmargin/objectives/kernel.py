@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import maxmargin._core as _core
 from maxmargin.certificate import Certificate, Status, certificate_of_sums
-from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.arrays import UNIT, Array, Matrix
 from maxmargin.kernels import Kernel, Linear, Precomputed, mercer_check
 from maxmargin.losses import Loss
 from maxmargin.objectives.base import (
@@ -25,7 +25,7 @@ from maxmargin.objectives.base import (
     rounding_slip,
     sums_to_zero,
 )
-from maxmargin.objectives.rounding import expansion_error, value_doubt
+from maxmargin.objectives.rounding import expansion_error, row_error, value_doubt
 from maxmargin.objectives.scalar import ScalarObjective
 from maxmargin.objectives.standard_form import StandardForm
 
@@ -119,9 +119,12 @@ class KernelObjective(ScalarObjective):
 
         A sample's share of the gap changes with f at the rate β_i − pull_i, where pull_i is the end
         of its box to which f draws it, or, near a kink of the loss, any end. Errors of different
-        samples are independent: four standard deviations of their sum are allowed for.
+        samples are independent: four standard deviations of their sum are allowed for. What rounds
+        a sum z + b at a kink is added to the spread.
         """
         box, epsilon, (bias, spread, exact) = self.box, self.loss.epsilon, error
+        reach = self.problem.extent.reach + epsilon
+        spread += UNIT * (self.loss.target_scale if self.loss.one_sided else reach)
         miss = self.loss.target_scale * self.problem.y - f
         ends = np.where(miss < -epsilon, box.lower, 0.0)
         rate = beta - np.where(miss > epsilon, box.upper, ends)
@@ -155,6 +158,26 @@ class KernelObjective(ScalarObjective):
             self.loss.epsilon,
             self.intercept is Intercept.FREE,
         )
+
+    def variables(self, form: StandardForm, beta: Array) -> Array:
+        """Return the variables of SMO for a dual point, which is made feasible first.
+
+        Where a constant fits all targets, β = 0 is the optimum, which steps would only come near.
+        """
+        return form.begin if self._constant_fits() else form.unfold(self.feasible(beta))
+
+    def _constant_fits(self) -> bool:
+        """Whether a tube about a constant, or about 0 without an intercept, holds all targets."""
+        if self.loss.one_sided:
+            return False
+        y = self.problem.y[self.problem.cost > 0.0]
+        free = self.intercept is Intercept.FREE
+        width = 0.5 * np.ptp(y) if free else np.abs(y).max()
+        return bool(width <= self._least_tube)
+
+    @property
+    def _least_tube(self) -> float:
+        return self.loss.epsilon
 
     def judge(self, point: PrimalDual) -> Judged:
         """Complete the point, and certify it: its intercept is the best one for it.
@@ -201,6 +224,7 @@ class KernelObjective(ScalarObjective):
         dual_square = square - 2.0 * float(apart @ z) + distance
         part = self.sums.tally_values(z + b, beta)
         error = point.error or self.rounding_of(w, square)
+        error = error._replace(spread=error.spread + row_error(self.problem, 0.0, b))
         if self.loss.bounded:
             doubt = self.doubt(z + b, beta, error)
         else:

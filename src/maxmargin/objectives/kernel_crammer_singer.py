@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from maxmargin.certificate import Certificate, Evidence, certificate_of_sums
-from maxmargin.data.arrays import Array
+from maxmargin.data.arrays import UNIT, Array
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.objectives.base import Intercept, Judged, PrimalDual, refuse_intercept
 from maxmargin.objectives.crammer_singer import CrammerSingerObjective, multiclass_slip
@@ -79,7 +79,7 @@ class KernelCrammerSingerObjective(CrammerSingerObjective):
         The errors of f have a mean for each class and one spread. A sample's share of the gap
         changes with f_j at the rate β_ij + C_i (1[j pulls most] − 1[j = y_i]).
         """
-        bias, spread = error
+        bias, spread = error[0], error[1] + UNIT * float(np.abs(f).max())
         pulls, cost = self.pulls(f), self.problem.cost
         rate = beta.copy()
         rate[self.own] -= cost

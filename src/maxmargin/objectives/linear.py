@@ -11,7 +11,7 @@ import numpy as np
 
 import maxmargin._core as _core
 from maxmargin.certificate import Certificate, certificate_of_sums
-from maxmargin.data.arrays import Array
+from maxmargin.data.arrays import UNIT, Array
 from maxmargin.data.checks import as_floats
 from maxmargin.objectives.base import (
     Intercept,
@@ -21,7 +21,6 @@ from maxmargin.objectives.base import (
     rounding_slip,
 )
 from maxmargin.objectives.rounding import (
-    UNIT,
     counts,
     dual_error,
     exact_brackets,
@@ -201,13 +200,3 @@ def _summed_exactly(
     own = slip + error * (math.sqrt(2.0 * dual_square) + 0.5 * error)
     dual = primal - gap if cancels else max(part.conjugates - dual_square - own, primal - gap)
     return certificate_of_sums(part, (primal, dual, gap), squares.own, objective.negligible)
-
-
-def far_level(y: Array) -> float:
-    """Return about where the targets are if that is far from 0 beside their spread, else 0.
-
-    A free intercept takes it up; with it in the targets, digits of their differences would be lost.
-    """
-    few = np.sort(y[:: max(1, len(y) // 16)])
-    middle, width = float(few[len(few) // 2]), float(few[3 * len(few) // 4] - few[len(few) // 4])
-    return middle if abs(middle) > 1e3 * width else 0.0

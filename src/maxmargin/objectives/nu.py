@@ -93,6 +93,10 @@ class NuObjective(KernelObjective):
         certificate = replace(posed.certify(point), relative_gap=0.0)
         return Judged(point, certificate, posed.loss, 0.0, posed.shares(zero, beta), paired=True)
 
+    @property
+    def _least_tube(self) -> float:
+        return 0.0
+
     def shares(self, f: Array, beta: Array) -> dict[str, float]:
         """Return the shares of margin errors and of support vectors: ν lies between them."""
         return shares_of(self.sums.fractions(f, beta))

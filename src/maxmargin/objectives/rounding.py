@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import maxmargin._core as _core
-from maxmargin.data.arrays import Array
+from maxmargin.data.arrays import UNIT, Array
 from maxmargin.data.problem import Problem
 from maxmargin.losses import Loss
 from maxmargin.objectives.base import Intercept, SumError
@@ -21,9 +21,6 @@ from maxmargin.objectives.scalar import ScalarObjective
 
 if TYPE_CHECKING:
     from maxmargin.objectives.linear import LinearObjective
-
-#: Half of the distance from 1 to the next double.
-UNIT = 2.0**-53
 
 #: Share of a gap up to which rounding is allowed for by its bound, and share of P: a pass to twice
 #: the digits is not worth while for less than any tol asks for.
@@ -102,8 +99,10 @@ def rounding_doubt(objective: ScalarObjective, part: _core.Tally, length: float,
 
 
 def row_error(problem: Problem, length: float, b: float) -> float:
-    """Return how far f may be off because rows were centred; `length` is ‖w‖."""
-    return 0.0 if problem.origin is None else problem.origin.error * length + UNIT * abs(b)
+    """Return how far f − y may be off because of the origins chosen; `length` is ‖w‖."""
+    rows, level = problem.origin, problem.level
+    error = level.error + (0.0 if rows is None else rows.error * length)
+    return error + (UNIT * abs(b) if rows is not None or level.height else 0.0)
 
 
 def value_doubt(objective: ScalarObjective, part: _core.Tally, error: float) -> float:

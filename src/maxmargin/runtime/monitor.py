@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from maxmargin.certificate import Certificate, Status, relative
-from maxmargin.data.arrays import Array
+from maxmargin.data.arrays import UNIT, Array
 from maxmargin.losses import Loss
 from maxmargin.objectives.base import Judged, Objective, PrimalDual
-from maxmargin.objectives.rounding import UNIT
 from maxmargin.runtime.interrupt import Interrupt
 from maxmargin.solution import Record, Solution
 

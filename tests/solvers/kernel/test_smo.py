@@ -7,7 +7,7 @@ from scipy import sparse
 from maxmargin import SMO, SVC, Intercept, Problem, Status, _core, certify
 from maxmargin.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, User
 from maxmargin.losses import HINGE, SQUARED_HINGE, regression_loss
-from maxmargin.objectives import KernelObjective
+from maxmargin.objectives import KernelObjective, LinearObjective
 from maxmargin.runtime import monitor as base
 from maxmargin.solvers import Monitor, Start, Stopping
 from maxmargin.solvers.kernel import smo as smo_module
@@ -250,7 +250,7 @@ def test_limits_are_kept(smo, limit):
 @pytest.mark.parametrize(
     ("objective", "message"),
     [
-        (lambda: LinearObjective(make(Linear()).problem, HINGE), "Give it a kernel"),
+        (lambda: LinearObjective(make(Linear()).problem, HINGE), "got a LinearObjective"),
         (lambda: make(Linear(), SQUARED_HINGE), "squared_hinge"),
         (lambda: make(Linear(), intercept=Intercept.PENALIZED), "penalised"),
     ],

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import maxmargin._core as _core
 from maxmargin.certificate import Status
-from maxmargin.data.arrays import Array
+from maxmargin.data.arrays import UNIT, Array
 from maxmargin.kernels import Precomputed
 from maxmargin.losses import HINGE
 from maxmargin.objectives.base import NEGLIGIBLE, Intercept
@@ -74,6 +74,7 @@ def solve_parts(
         squares = verdict.square, verdict.square, 0.0
         own, tally = diagonal[begins[task] : ends[task]], verdict.tally
         error = expansion_error(coef, own, verdict.square, objective.value_rounding).spread
+        error += UNIT * loss.target_scale  # of z + b at a kink
         doubt = 4.0 * error * (float(totals[task]) + tally.size)
         certificate = expansion_certificate(setting, tally, b, squares, doubt, Status.OPTIMAL)
         proven = outcome.satisfied and certificate.relative_gap <= monitor.tol

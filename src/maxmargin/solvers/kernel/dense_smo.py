@@ -54,7 +54,7 @@ def solve_whole(name: str, objective: KernelObjective, monitor: Monitor, start: 
         form.epsilon,
         form.balanced,
     )
-    begin = form.begin if start.beta is None else form.unfold(objective.feasible(start.beta))
+    begin = form.begin if start.beta is None else objective.variables(form, start.beta)
     if begin.any():
         smo.start(form.by_group(begin))
     tol, stall = monitor.tol, StallCount()

@@ -144,7 +144,7 @@ class SMO:
         if whole:
             steps = monitor.iterations_left(part.n_iter, most)
         shrinking = whole and monitor.tol < NEAR and part.applies() and _short_of_rows(samples, n)
-        doubts, hope = 0, _Hope()
+        doubts, hope = 0, _Hope(hulls=form.hulls)
         float64 = Refinement(objective, form, self._pairs_before_float64(samples, n))
         while True:
             if not form.hulls:
@@ -165,9 +165,9 @@ class SMO:
             if satisfied:
                 tol *= 0.5
                 doubts += monitor.doubt > _DOUBTFUL * monitor.tol * abs(monitor.dual)
-            lost = (satisfied or not form.hulls) and hope.lost(monitor, satisfied, exact)
+            lost = hope.lost(monitor, satisfied, exact)
             if lost and not (exact or satisfied):
-                doubts, hope, lost = 2, _Hope(), False
+                doubts, hope, lost = 2, _Hope(hulls=form.hulls), False
             if float64.due(smo, lost or (exact and hope.slow)):
                 known = z if exact else exact_values(objective, beta, monitor)
                 status = float64.run(smo, monitor, known, affordable(self.cache_size), n_iter)
@@ -212,7 +212,7 @@ class SMO:
                 return part.beta, part.values()
         begin = part.form.begin
         if start.beta is not None:
-            begin = part.form.unfold(objective.feasible(start.beta))
+            begin = objective.variables(part.form, start.beta)
         beta = part.form.fold(begin)
         return begin, _values(objective, part.samples, beta, part.monitor)
 
@@ -247,7 +247,8 @@ class SMO:
 class _Hope:
     """Counts the looks in a row that brought nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, hulls: bool) -> None:
+        self.hulls = hulls
         self.least, self.failures = math.inf, 0
         self.highest, self.in_vain = -math.inf, 0
         self.slow = False  # the last point that seemed good enough did not halve the gap
@@ -260,6 +261,8 @@ class _Hope:
             self.failures = 0 if gap < 0.9 * self.least else self.failures + 1
             self.least = min(self.least, gap)
             return self.failures >= (_PATIENCE if exact else 3)
+        if self.hulls and monitor.latest.primal < math.inf:
+            return False  # D need not rise from one gap check to the next
         dual = monitor.latest.dual
         self.in_vain = 0 if dual > self.highest else self.in_vain + 1
         self.highest = max(self.highest, dual)
