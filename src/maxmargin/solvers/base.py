@@ -293,6 +293,33 @@ class Monitor:
         self._dual = (point.certificate.dual, point.beta)
         self._best, self._loss, self._notes = point.certificate, point.loss, point.notes
 
+    def of(self, objective: Objective, n_iter: int) -> Monitor:
+        """Return a monitor of another objective for the time that is left, and so many iterations.
+
+        Fewer if max_iter says so.
+        """
+        most = self.iterations_left(n_iter, n_iter)
+        stopping = replace(self.stopping, max_iter=most)
+        return Monitor(objective, stopping, self._interrupt, None, self._begin)
+
+    def judge_less(self, less: Objective, answer: Solution, n_iter: int) -> Status:
+        """Judge the solution of a problem with less in it: without a mass, or at the best b so far.
+
+        At a given b the β of the answer need not be balanced: the best one so far stays.
+        """
+        objective, given = self.objective, self._given_b
+        if objective.mass is not None:
+            objective = objective.at(less.loss.epsilon)
+        beta, w = self._dual[1], answer.w
+        if less.intercept is objective.intercept:
+            beta, given = objective.feasible(answer.beta), answer.b
+        b, z = objective.problem.own_intercept(w, given), objective.kernel_values(w)
+        certificate = certify_expansion(objective, w, b, beta, Known(z, None))
+        parts = objective.judge.fractions(z + b, beta)
+        notes = {} if objective.mass is None else shares(parts)
+        self._keep_expansion(_Expansion(certificate, w, b, beta, objective.loss, notes))
+        return self._decide(n_iter)
+
     def judge_apart(self, w: Expansion, b: float, beta: Expansion, n_iter: int) -> Status:
         """Do the same for a kernel machine whose primal point need not be its dual point.
 

@@ -23,6 +23,7 @@ from maxmargin.solvers.refusals import require_intercept
 from maxmargin.solvers.screening import NEAR, Screening
 from maxmargin.solvers.smo_active import Refinement, affordable
 from maxmargin.solvers.smo_whole import solve_whole
+from maxmargin.solvers.stalled import settled
 from maxmargin.validation import Array, as_floats, check_count, check_positive
 
 #: Between looks at a gap that is not promising. Hard margins are looked at often: a look brings a
@@ -120,7 +121,12 @@ class SMO:
         """Make outer steps; when the gap looks small enough, ask for the proof."""
         _require(objective)
         if self._is_small(objective):
-            return solve_whole(self.name, objective, monitor, start)
+            found = solve_whole(self.name, objective, monitor, start)
+        else:
+            found = self._solve_large(objective, monitor, start)
+        return settled(self, objective, monitor, found)
+
+    def _solve_large(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
         _require_float32(objective)
         try:
             return self._solve(objective, monitor, start)
