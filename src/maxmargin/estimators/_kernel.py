@@ -181,7 +181,9 @@ class KernelBase(CertifiedModel):
         with interruptible() as interrupt:
             progress = Progress(self, posed.X, posed.y, len(tasks), interrupt, rebuild=rebuild)
             progress.begin()
-            whole = isinstance(solver, SMO) and are_small(X, kernel, tasks, solver.small)
+            whole = isinstance(solver, SMO) and are_small(
+                X, kernel, tasks, solver.small, self.cache_size
+            )
             if whole:
                 X, kernel = tabulated(X, kernel, members)
             shared = shared_samples(X, kernel, members, solver, self.cache_size)

@@ -22,7 +22,7 @@ from maxmargin.solvers.unreached import Unreached
 from maxmargin.validation import Array, Matrix
 
 #: Bytes of kernel values that are kept for all problems of a fit.
-_TABLE = 2**26
+_TABLE = 2**28
 
 #: Values of a sample from which on its kernel values are worth sharing.
 _WORTH_SHARING = 32
@@ -82,9 +82,20 @@ def tabulated(
     return at, Precomputed(kernel(X, X), kernel.mercer, kernel.rounding(X))
 
 
-def are_small(X: Matrix, kernel: Kernel, tasks: list[Task], small: int) -> bool:
+def table_bytes(n: int, cache_size: float | None) -> int:
+    """Return what the kernel values of n samples take; 0 where that is too much to keep them all.
+
+    That is also more than half of the megabytes given for kernel values.
+    """
+    room = _TABLE if cache_size is None else min(_TABLE, 0.5e6 * float(cache_size))
+    return 8 * n**2 if 8 * n**2 <= room else 0
+
+
+def are_small(
+    X: Matrix, kernel: Kernel, tasks: list[Task], small: int, cache_size: float | None
+) -> bool:
     """Whether several problems need the same kernel values, and few enough to keep them all."""
-    if len(tasks) == 1 or kernel.mercer is None or 8 * X.shape[0] ** 2 > _TABLE:
+    if len(tasks) == 1 or kernel.mercer is None or not table_bytes(X.shape[0], cache_size):
         return False
     return max(len(rows) for rows, _, _ in tasks) <= small
 
