@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import maxmargin.estimators._kernel_tasks as tasks
-from maxmargin import SVC, PegasosClassifier
-from maxmargin.estimators._kernel_tasks import shared_samples, table_bytes
+from maxmargin import SVC, PegasosClassifier, Status
+from maxmargin.estimators._kernel_tasks import shared_samples, table_bytes, tabulated
 from maxmargin.kernels import Gaussian
 from maxmargin.solvers import SMO
 
@@ -55,3 +55,29 @@ def test_threads_work_on_one_problem_or_on_several(n_tasks, threads):
     model = PegasosClassifier(kernel="rbf")
     assert model._kernel_solver(n_tasks, 4).n_threads == threads
     assert SVC()._kernel_solver(n_tasks, 4).n_threads == threads
+
+
+@pytest.mark.parametrize("values", [1, 7 * 600, 600 * 600])
+def test_a_table_made_of_blocks_is_that_of_the_kernel(values, monkeypatch):
+    X, y = clusters(12, 600)
+    members = [np.flatnonzero(y == label) for label in range(12)]
+    monkeypatch.setattr(tasks, "VALUES_AT_ONCE", values)
+    at, table, _ = tabulated(X, Gaussian(0.2), members, lambda: False)
+    np.testing.assert_allclose(table(at, at), Gaussian(0.2)(X, X), rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_table_ends_with_the_time(monkeypatch):
+    X, y = clusters(12, 600)
+    rows = []
+
+    class Slow(Gaussian):
+        def __call__(self, A, B):
+            rows.append(len(A))
+            return super().__call__(A, B)
+
+    monkeypatch.setattr(tasks, "VALUES_AT_ONCE", 600)
+    model = SVC(kernel=Slow(0.2), max_time=1e-6).fit(X, y)
+    assert model.certificate_.status is Status.STOPPED_BY_TIME
+    assert len(rows) < 300
+    assert model.predict(X[:3]).shape == (3,)
