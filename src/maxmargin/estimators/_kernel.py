@@ -177,11 +177,8 @@ class KernelBase(CertifiedModel):
         with interruptible() as interrupt:
             progress = Progress(self, posed.X, posed.y, len(tasks), interrupt, rebuild=rebuild)
             progress.begin()
-            whole = isinstance(solver, SMO) and are_small(X, kernel, tasks, solver.small)
-            if whole:
-                X, kernel = tabulated(X, kernel, members)
-            shared = shared_samples(X, kernel, members, solver, self.cache_size)
-            solved = dict[int, Solution]()
+            cache, solved = self.cache_size, dict[int, Solution]()
+            small = isinstance(solver, SMO) and are_small(X, kernel, tasks, solver.small, cache)
 
             def pose(task: int) -> KernelObjective:
                 rows, target, cost = tasks[task]
@@ -189,6 +186,11 @@ class KernelBase(CertifiedModel):
                 objective = self._objective(problem, kernel)
                 _ = objective.convex  # a function that is no kernel is refused before it is solved
                 return objective
+
+            first = Monitor(pose(0), stopping, interrupt, None, begin)
+            table = tabulated(X, kernel, members, first.stopped) if small else None
+            X, kernel, whole = table or (X, kernel, False)
+            shared = shared_samples(X, kernel, members, solver, cache)
 
             def solve_group(group: range) -> None:
                 """Solve what a compiled call can of these problems."""
@@ -220,7 +222,6 @@ class KernelBase(CertifiedModel):
             if whole and starts[0].beta is None and not progress.heard:
                 groups = [range(first, len(tasks), jobs) for first in range(min(jobs, len(tasks)))]
                 in_threads(solve_group, groups, jobs)
-            first = Monitor(pose(0), stopping, interrupt, None, begin)
             may_be_unreached = not progress.heard and has_constant_answer(first.objective)
             with nullcontext() if whole else one_blas_thread():
                 found = in_threads(solve, range(len(tasks)), jobs)

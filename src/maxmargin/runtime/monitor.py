@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -150,8 +150,21 @@ class Monitor:
 
     def judge(self, point: PrimalDual, n_iter: int) -> Status:
         """Complete and certify the point, remember what is best of it, and decide."""
-        self._keep(self.objective.judge(point))
+        return self.accept(self.objective.judge(point), n_iter)
+
+    def accept(self, judged: Judged, n_iter: int) -> Status:
+        """Remember what is best of a point that was judged elsewhere, and decide."""
+        self._keep(judged)
         return self._decide(n_iter)
+
+    def of(self, objective: Objective, n_iter: int) -> Monitor:
+        """Return a monitor of another objective for the time that is left, and so many iterations.
+
+        Fewer if max_iter says so.
+        """
+        most = self.iterations_left(n_iter, n_iter)
+        stopping = replace(self.stopping, max_iter=most)
+        return Monitor(objective, stopping, self._interrupt, None, self._begin)
 
     def improve(self, point: PrimalDual) -> None:
         """Take this point, which needs no completion, instead of a best one with a larger gap."""

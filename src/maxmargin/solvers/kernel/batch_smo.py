@@ -74,7 +74,7 @@ def solve_parts(
         squares = verdict.square, verdict.square, 0.0
         own, tally = diagonal[begins[task] : ends[task]], verdict.tally
         error = expansion_error(coef, own, verdict.square, objective.value_rounding).spread
-        error += UNIT * loss.target_scale  # of z + b at a kink
+        error += UNIT * loss.target_scale * bool(error)  # of z + b at a kink
         doubt = 4.0 * error * (float(totals[task]) + tally.size)
         certificate = expansion_certificate(setting, tally, b, squares, doubt, Status.OPTIMAL)
         proven = outcome.satisfied and certificate.relative_gap <= monitor.tol

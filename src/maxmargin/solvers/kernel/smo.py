@@ -28,6 +28,7 @@ from maxmargin.solvers.kernel.active_set import Refinement, affordable
 from maxmargin.solvers.kernel.dense_smo import solve_whole
 from maxmargin.solvers.kernel.free_variables import moved
 from maxmargin.solvers.kernel.row_source import KernelSamples, affords_float64, refuse_huge_values
+from maxmargin.solvers.kernel.stalled import settled
 from maxmargin.solvers.kernel.subset_start import NEAR, Screening
 from maxmargin.solvers.requirements import require
 
@@ -121,7 +122,12 @@ class SMO:
         """Make outer steps; when the gap looks small enough, ask for the proof."""
         _require(objective)
         if self._is_small(objective):
-            return solve_whole(self.name, objective, monitor, start)
+            found = solve_whole(self.name, objective, monitor, start)
+        else:
+            found = self._solve_large(objective, monitor, start)
+        return settled(self, objective, monitor, found)
+
+    def _solve_large(self, objective: KernelObjective, monitor: Monitor, start: Start) -> Solution:
         _require_float32(objective)
         try:
             return self._solve(objective, monitor, start)
