@@ -416,7 +416,8 @@ class LinearModel(CertifiedModel):
             progress.begin()
             with progress.reporting(0) as report:
 
-                def tell(record: Record, w: Array, b: Array, loss: Loss) -> bool:
+                def tell(record: Record, w: Array | None, b: Any, loss: Loss) -> bool:
+                    assert w is not None
                     return report is not None and report(record, *collapsed(w, b), loss)
 
                 monitor = Monitor(objective, stopping, interrupt, tell, begin)

@@ -14,6 +14,7 @@ from maxmargin.data.origin import UNMOVED, Level
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.losses import HINGE
 from maxmargin.multiclass.unreached import Unreached
+from maxmargin.objectives.base import Objective
 from maxmargin.objectives.kernel import KernelObjective
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.progress import under_way
@@ -52,7 +53,7 @@ def unbegun(n_samples: int) -> Solution:
     return under_way(Record(0.0, 0, math.inf, 0.0, math.inf), np.zeros(n_samples), 0.0, HINGE)
 
 
-def has_constant_answer(objective: KernelObjective) -> bool:
+def has_constant_answer(objective: Objective) -> bool:
     """Whether the answer to problems like this one that were not begun is known."""
     return objective.loss is HINGE and type(objective) is KernelObjective
 

@@ -428,6 +428,7 @@ random_state, verbose
             self._fitted_kernel = self._kernel(X, weight / weight.max())
         kernel, solver = self._fitted_kernel, self.solver
         assert isinstance(solver, KernelPegasos)
+        assert kernel is not None
         streams: list[PegasosStream] = []
         for row, option in enumerate(options):
             stream = KernelPegasosStream(kernel, self._lam(), solver, self.max_support, **option)
