@@ -18,7 +18,18 @@ from maxmargin.estimators import (
     OneClassSVM,
     PegasosClassifier,
 )
-from maxmargin.objectives.objective import Intercept, Objective
+from maxmargin.objectives import (
+    CrammerSingerObjective,
+    HardMarginObjective,
+    Intercept,
+    KernelCrammerSingerObjective,
+    KernelObjective,
+    LinearObjective,
+    NuObjective,
+    Objective,
+    PrimalDual,
+    certify,
+)
 from maxmargin.solution import NotSeparableError, Solution
 from maxmargin.solvers import QP, SGD, SMO, DualCD, KernelPegasos, Newton, Pegasos
 from maxmargin.theory.model_certificate import ModelCertificate, certify
@@ -34,20 +45,27 @@ __all__ = [
     "SVR",
     "Certificate",
     "CostEstimate",
+    "CrammerSingerObjective",
     "DualCD",
+    "HardMarginObjective",
     "Intercept",
+    "KernelCrammerSingerObjective",
+    "KernelObjective",
     "KernelPegasos",
+    "LinearObjective",
     "LinearSVC",
     "LinearSVR",
     "ModelCertificate",
     "Newton",
     "NotSeparableError",
+    "NuObjective",
     "NuSVC",
     "NuSVR",
     "Objective",
     "OneClassSVM",
     "Pegasos",
     "PegasosClassifier",
+    "PrimalDual",
     "Problem",
     "Solution",
     "Status",
