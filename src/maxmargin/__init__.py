@@ -28,7 +28,6 @@ from maxmargin.objectives import (
     NuObjective,
     Objective,
     PrimalDual,
-    certify,
 )
 from maxmargin.solution import NotSeparableError, Solution
 from maxmargin.solvers import QP, SGD, SMO, DualCD, KernelPegasos, Newton, Pegasos

@@ -336,7 +336,9 @@ def test_our_own_models_are_read_too(model):
 
 
 def test_an_objective_is_certified_as_before():
-    objective = maxmargin.Objective(maxmargin.Problem(X, Y, np.ones(80)), maxmargin.losses.HINGE)
+    objective = maxmargin.LinearObjective(
+        maxmargin.Problem(X, Y, np.ones(80)), maxmargin.losses.HINGE
+    )
     found = certify(objective, np.zeros(X.shape[1]), 0.0, np.zeros(80))
     assert isinstance(found, maxmargin.Certificate)
     assert found.primal == 80.0

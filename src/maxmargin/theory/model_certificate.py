@@ -10,15 +10,22 @@ from typing import Any, overload
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin import certificate as judge
+from maxmargin import objectives
 from maxmargin.certificate import Certificate, total
 from maxmargin.data.arrays import Array, view_rows
 from maxmargin.data.checks import check_positive
 from maxmargin.data.problem import Problem
 from maxmargin.estimators import LinearSVC, LinearSVR
-from maxmargin.multiclass_certificate import certify_joint, certify_joint_expansion
-from maxmargin.objectives.crammer_singer import JointExpansion, JointObjective
-from maxmargin.objectives.objective import Objective
+from maxmargin.objectives import (
+    CrammerSingerObjective,
+    HardMarginObjective,
+    KernelCrammerSingerObjective,
+    KernelObjective,
+    LinearObjective,
+    NuObjective,
+    PrimalDual,
+    ScalarObjective,
+)
 from maxmargin.theory.models import bare, liblinear, libsvm, ours, scikit
 from maxmargin.theory.models.bare import Terms
 from maxmargin.theory.posed import Data, Posed, PosedJoint
@@ -103,7 +110,7 @@ class ModelCertificate:
 
 
 @overload
-def certify(model: Objective, /, w: Array, b: float, beta: Array) -> Certificate: ...
+def certify(model: ScalarObjective, /, w: Array, b: float, beta: Array) -> Certificate: ...
 @overload
 def certify(
     model: object, /, X: Any, y: Any = None, sample_weight: Any = None, **options: Any
@@ -144,8 +151,8 @@ def certify(model: Any, /, *point: Any, **options: Any) -> Certificate | ModelCe
     has weights only, the dual problem is solved here to `tol`; the certificate is of the model's
     weights all the same. Either way any β is a proof, a bad one a weak proof.
     """
-    if isinstance(model, Objective):
-        return judge.certify(model, *point, **options)
+    if isinstance(model, ScalarObjective):
+        return objectives.certify(model, *point, **options)
     return _certify_model(model, *point, **options)
 
 
@@ -195,12 +202,18 @@ def read(
 
 def _one(posed: Posed, tol: float) -> Certificate:
     X, rows = view_rows(posed.X)
-    problem = Problem(X, posed.y, posed.cost, rows)
-    objective = Objective(
-        problem, posed.loss, posed.intercept, posed.scaling, posed.kernel, posed.mass, posed.hard
-    )
+    objective = _objective(posed, Problem(X, posed.y, posed.cost, rows))
     beta = _dual_point(posed, tol) if posed.beta is None else posed.beta
-    return judge.certify(objective, posed.w, posed.b, beta)
+    return objectives.certify(objective, posed.w, posed.b, beta)
+
+
+def _objective(posed: Posed, problem: Problem) -> ScalarObjective:
+    if posed.kernel is None:
+        return LinearObjective(problem, posed.loss, posed.intercept, posed.scaling)
+    common = problem, posed.loss, posed.intercept, posed.kernel
+    if posed.nu_sum is not None:
+        return NuObjective(*common, posed.nu_sum)
+    return HardMarginObjective(*common) if posed.hard else KernelObjective(*common)
 
 
 def _dual_point(posed: Posed, tol: float) -> Array:
@@ -229,11 +242,12 @@ def _joint(posed: PosedJoint, tol: float) -> Certificate:
     problem, K = Problem(X, posed.y, posed.cost, rows), len(posed.w)
     beta = _joint_dual_point(posed, tol) if posed.beta is None else posed.beta
     if posed.kernel is not None:
-        expansion = JointExpansion(problem, K, posed.intercept, kernel=posed.kernel)
-        return certify_joint_expansion(expansion, beta, posed.b)
-    objective = JointObjective(problem, K, posed.intercept, posed.scaling)
-    W = objective.lay_out(np.ascontiguousarray(posed.w))
-    return certify_joint(objective, W, posed.b, objective.feasible(beta, W, posed.b))
+        expansion = KernelCrammerSingerObjective(problem, K, posed.intercept, kernel=posed.kernel)
+        return expansion.certify(PrimalDual(beta.T, posed.b, beta))
+    objective = CrammerSingerObjective(problem, K, posed.intercept, posed.scaling)
+    w = np.ascontiguousarray(posed.w)
+    beta = objective.feasible(beta, objective.lay_out(w), posed.b)
+    return objective.certify(PrimalDual(w, posed.b, beta))
 
 
 def _joint_dual_point(posed: PosedJoint, tol: float) -> Array:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.objectives.objective import Intercept
+from maxmargin.objectives import Intercept
 from maxmargin.theory.plain_kernels import Arithmetic, Numbers, kernel_values, lifted_rows
 from maxmargin.theory.posed import Posed, PosedJoint
 
@@ -146,9 +146,9 @@ def _of_one(posed: Posed, a: Arithmetic) -> Values:
     if not loss.bounded:
         terms = terms - (beta[used] ** 2 / (4 * cost[used])).sum()
     number = lift(0.0)
-    if posed.mass is not None:  # the margin ρ, or the tube ε, is a variable as well
-        mass = lift(posed.mass)
-        number = -mass * asked if loss.one_sided else mass * epsilon
+    if posed.nu_sum is not None:  # the margin ρ, or the tube ε, is a variable as well
+        nu_sum = lift(posed.nu_sum)
+        number = -nu_sum * asked if loss.one_sided else nu_sum * epsilon
         terms = (y * beta).sum() - (np.abs(beta).sum() if loss.one_sided else 0)
     primal, dual = half + losses + number, terms - dual_half
     if posed.intercept is Intercept.FREE:
@@ -201,8 +201,8 @@ def _outside(posed: Posed) -> float:
         missed.append(float(np.maximum(0.0, np.abs(beta) - cost).sum()))
     if posed.intercept is Intercept.FREE:
         missed.append(abs(math.fsum(beta)))
-    if posed.mass is not None:
-        lacking = size - posed.mass
+    if posed.nu_sum is not None:
+        lacking = size - posed.nu_sum
         missed.append(abs(lacking) if posed.loss.one_sided else max(0.0, lacking))
     return max(missed) / size
 

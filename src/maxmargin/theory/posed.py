@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from maxmargin.data.arrays import Array, Matrix, view_rows
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.losses import Loss
-from maxmargin.objectives.objective import Intercept
+from maxmargin.objectives import Intercept
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Posed:
         Weights; with a kernel the coefficient of each row.
     beta : array or None
         The dual point that the model has, if it has one.
-    intercept, scaling, kernel, mass, hard
+    intercept, scaling, kernel, nu_sum, hard
         As of an `Objective`.
     name : str
         Which problem it is, where there are several.
@@ -53,7 +53,7 @@ class Posed:
     intercept: Intercept = Intercept.FREE
     scaling: float = 1.0
     kernel: Kernel | None = None
-    mass: float | None = None
+    nu_sum: float | None = None
     hard: bool = False
     name: str = ""
     rows: NDArray[np.intp] | None = None

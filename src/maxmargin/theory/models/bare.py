@@ -9,7 +9,7 @@ import numpy as np
 
 from maxmargin.data.checks import check_choice, check_positive
 from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
-from maxmargin.objectives.objective import Intercept
+from maxmargin.objectives import Intercept
 from maxmargin.theory.posed import Data, Posed
 
 

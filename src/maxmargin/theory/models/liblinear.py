@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.losses import HINGE, SQUARED_HINGE, Loss, regression_loss
-from maxmargin.objectives.objective import Intercept
+from maxmargin.objectives import Intercept
 from maxmargin.theory.posed import Data, Posed, PosedJoint, check_features, check_labels
 
 _CRAMMER_SINGER = 4

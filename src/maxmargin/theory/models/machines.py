@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from maxmargin.data.arrays import Array
 from maxmargin.kernels import Kernel
 from maxmargin.losses import EPSILON_INSENSITIVE, HINGE
-from maxmargin.objectives.objective import Intercept
+from maxmargin.objectives import Intercept
 from maxmargin.theory.posed import Data, Posed, by_pairs, check_places
 
 
@@ -65,11 +65,11 @@ def with_nu(posed: Posed, nu: float) -> Posed:
 
     Σ |β_i| = ν Σ c_i before that, which shows what ρ was.
     """
-    mass = nu * float(posed.cost.sum())
+    nu_sum = nu * float(posed.cost.sum())
     size = float(np.abs(posed.w).sum())
-    rho = mass / size if size > 0.0 else 1.0
+    rho = nu_sum / size if size > 0.0 else 1.0
     w, loss = rho * posed.w, replace(HINGE, target_scale=rho)
-    return replace(posed, loss=loss, w=w, b=rho * posed.b, beta=w, mass=mass)
+    return replace(posed, loss=loss, w=w, b=rho * posed.b, beta=w, nu_sum=nu_sum)
 
 
 def regression(machine: Machine, data: Data, cost: Array, epsilon: float) -> Posed:
@@ -98,10 +98,10 @@ def with_tube(posed: Posed, nu: float) -> Posed:
     support = np.flatnonzero(posed.w)
     f = posed.kernel(posed.X, posed.X[support]) @ posed.w[support] + posed.b
     apart = np.abs(posed.y - f)
-    order, mass = np.argsort(-apart), nu * float(posed.cost.sum())
-    outside = np.cumsum(posed.cost[order]) >= mass * (1.0 - 1e-12)
+    order, nu_sum = np.argsort(-apart), nu * float(posed.cost.sum())
+    outside = np.cumsum(posed.cost[order]) >= nu_sum * (1.0 - 1e-12)
     epsilon = float(apart[order[int(np.argmax(outside))]]) if outside.any() else 0.0
-    return replace(posed, loss=replace(posed.loss, epsilon=epsilon), mass=mass)
+    return replace(posed, loss=replace(posed.loss, epsilon=epsilon), nu_sum=nu_sum)
 
 
 def region(machine: Machine, data: Data, nu: float) -> Posed:
@@ -118,5 +118,5 @@ def region(machine: Machine, data: Data, nu: float) -> Posed:
         coef,
         Intercept.NONE,
         kernel=machine.kernel,
-        mass=nu * float(data.weight.sum()),
+        nu_sum=nu * float(data.weight.sum()),
     )

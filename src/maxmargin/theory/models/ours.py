@@ -42,7 +42,7 @@ from maxmargin.kernels import (
 )
 from maxmargin.kernels.pairwise import robust_origin
 from maxmargin.losses import CLASSIFICATION, EPSILON_INSENSITIVE, HINGE, regression_loss
-from maxmargin.objectives.objective import Intercept
+from maxmargin.objectives import Intercept
 from maxmargin.theory.models import machines
 from maxmargin.theory.models.machines import Machine
 from maxmargin.theory.posed import Data, Posed, PosedJoint, check_features, check_labels
@@ -224,7 +224,7 @@ def _with_rho(model: NuSVC, posed: Posed, place: int) -> Posed:
         w=unit * posed.w,
         b=unit * posed.b - excess * rho,
         loss=replace(HINGE, target_scale=rho),
-        mass=min(model.nu * sum(sides), 2.0 * min(sides)),
+        nu_sum=min(model.nu * sum(sides), 2.0 * min(sides)),
     )
 
 
@@ -240,14 +240,14 @@ def _of_machine(model: Any, data: Data) -> Posed:
     if isinstance(model, OneClassSVM):
         rho = float(model.offset_) / (1.0 - 1e-6)  # samples on the edge are inside
         loss = replace(HINGE, target_scale=rho)
-        return replace(posed, loss=loss, mass=model.nu * float(cost.sum()))
+        return replace(posed, loss=loss, nu_sum=model.nu * float(cost.sum()))
     nu, shift = isinstance(model, NuSVR), float(_shifts(model, kernel)[0])
     return replace(
         posed,
         b=float(model.intercept_[0]) + shift,
         shift=shift,
         loss=replace(EPSILON_INSENSITIVE, epsilon=model.epsilon_ if nu else model.epsilon),
-        mass=model.nu * float(cost.sum()) if nu else None,
+        nu_sum=model.nu * float(cost.sum()) if nu else None,
     )
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.data.arrays import Array
 from maxmargin.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid, User
 from maxmargin.losses import CLASSIFICATION, regression_loss
-from maxmargin.objectives.objective import Intercept
+from maxmargin.objectives import Intercept
 from maxmargin.theory.models import machines
 from maxmargin.theory.models.machines import Machine
 from maxmargin.theory.posed import (
