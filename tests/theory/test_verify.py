@@ -143,6 +143,12 @@ def test_a_large_kernel_machine_with_float32_rows_is_verified():
     assert verify(SVC().fit(rows, labels), rows, labels)
 
 
+def test_an_outlier_takes_no_digits():
+    rows = X.copy()
+    rows[0] *= 1e9
+    assert verify(SVC(gamma=0.5).fit(rows, Y), rows, Y)
+
+
 def test_a_fit_that_was_stopped_is_verified():
     with pytest.warns(UserWarning, match="stopped by max_iter"):
         model = LinearSVC(solver="dual_cd", max_iter=1, tol=1e-9, random_state=0).fit(X, Y)

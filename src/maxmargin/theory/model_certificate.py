@@ -246,7 +246,7 @@ def _joint(posed: PosedJoint, tol: float) -> Certificate:
         if not np.array_equal(posed.w.T, beta):
             raise ValueError(
                 "The model's coefficients differ from its dual point, by which they are judged."
-                " Fit it anew."
+                " Fit it again."
             )
         return expansion.certify(PrimalDual(beta.T, posed.b, beta))
     objective = CrammerSingerObjective(problem, K, posed.intercept, posed.scaling)
