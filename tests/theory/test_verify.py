@@ -19,10 +19,11 @@ from maxmargin import (
     NuSVR,
     OneClassSVM,
     PegasosClassifier,
+    certify,
     verify,
 )
 from maxmargin.kernels import Gaussian, Linear, Polynomial
-from synthetic import classes, overlapping, regression, separable, weights_for
+from synthetic import classes, overlapping, regression, separable, store, weights_for
 
 X, Y = overlapping(n=70)
 ROWS, TARGETS = regression(n=70)
@@ -345,3 +346,31 @@ def test_each_check_says_what_it_compared(linear):
     text = str(verify(linear, X, Y))
     assert "FAILS  primal: claimed " in text
     assert "holds  the dual point is feasible" in text
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr32", "csr64"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_are_read_as_they_are_stored(storage, dtype):
+    rows = store(X, storage, dtype)
+    for part in (rows,) if storage == "dense" else (rows.data, rows.indices, rows.indptr):
+        part.flags.writeable = False
+    for model in (LinearSVC(), SVC(gamma=0.5)):
+        model.fit(rows, Y)
+        assert verify(model, rows, Y)
+        assert certify(model, rows, Y).primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+
+
+def test_empty_rows_and_repeated_samples_are_verified():
+    rows = np.vstack([X, np.zeros((3, 4)), X[:3]])
+    labels = np.concatenate([Y, [1.0, -1.0, 1.0], -Y[:3]])
+    assert verify(
+        SVC(gamma=0.5).fit(sparse.csr_matrix(rows), labels), sparse.csr_matrix(rows), labels
+    )
+    assert verify(LinearSVC().fit(rows, labels), rows, labels)
+
+
+@pytest.mark.parametrize("C", [1e-8, 1e8])
+def test_extreme_costs_are_verified(C):
+    rows, labels = separable()
+    assert verify(SVC(C=C, gamma=0.5).fit(rows, labels), rows, labels)
+    assert verify(LinearSVC(C).fit(rows, labels), rows, labels)
