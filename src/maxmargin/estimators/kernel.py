@@ -110,7 +110,7 @@ class SVC(ClassifierMixin, KernelModel):
     random_state : int, RandomState or None, default=None
         Seeds the draws of Pegasos; the others are deterministic.
     verbose : int, default=0
-        Whether to report each look at the gap on standard error.
+        Whether to report each gap check on standard error.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class SVC(ClassifierMixin, KernelModel):
         As in `sklearn.svm.SVC`. Unless pairs are solved, `dual_coef_`, of shape (n_classes, n_SV),
         and `intercept_` have a row for each class: f_j(x) = Σ_i dual_coef_[j, i] k(x_i, x) + b_j.
     certificate_, solutions_, history_
-        The proof, each problem's solution, the looks at the gap.
+        The proof, each problem's solution, the gap checks.
 
     Examples
     --------

@@ -52,7 +52,7 @@ _PARAMETERS = """C : float, default=1.0
     random_state : int, RandomState or None, default=None
         Seeds the order of the samples.
     verbose : int, default=0
-        Whether to report each look at the gap on standard error."""
+        Whether to report each gap check on standard error."""
 
 _ATTRIBUTES = """coef_ : ndarray of shape (n_problems, n_features), or (n_features,) in regression
         The weights: one row, or one for each class where there are more than two.
@@ -63,7 +63,7 @@ _ATTRIBUTES = """coef_ : ndarray of shape (n_problems, n_features), or (n_featur
     solutions_ : tuple of Solution
         Each problem's solution; `solution_` where there is only one.
     history_ : list of Record
-        (time, epoch, primal, dual, gap) at each look.
+        (time, epoch, primal, dual, gap) at each gap check.
     support_ : ndarray
         Indices of the support vectors.
     n_iter_ : int

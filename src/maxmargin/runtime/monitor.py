@@ -141,7 +141,7 @@ class Monitor:
             self._interrupt.requested = True
 
     def due(self, n_iter: int) -> bool:
-        """Whether it is time for a look at the progress, even if there is little hope."""
+        """Whether a gap check is due, even if no proof is expected."""
         return n_iter >= self._next_look
 
     def until_due(self, n_iter: int) -> int:

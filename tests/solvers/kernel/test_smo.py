@@ -335,7 +335,7 @@ def test_sums_go_to_float64_before_hope_is_lost(monkeypatch):
     monkeypatch.setattr(smo_module, "affords_float64", lambda *_: False)
     monkeypatch.setattr(KernelObjective, "gap_check_interval", 1)
     monkeypatch.setattr(smo_module, "_IN_VAIN", 1)
-    monkeypatch.setattr(smo_module._Hope, "lost", lambda *_: len(sharpness) == 2)
+    monkeypatch.setattr(smo_module.StallDetector, "lost", lambda *_: len(sharpness) == 2)
     X, y = samples(1500)
     solution = solve(make(Gaussian(1.0), X=X, y=y), tol=1e-4)
     assert solution.status is Status.OPTIMAL
