@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
 
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_count, check_positive
@@ -255,6 +256,8 @@ class LocallyLinearEmbedding(Embedding):
     """
 
     embedding_: Array
+    _known: KnownRows
+    _search: NearestNeighbors
 
     def __init__(
         self,
