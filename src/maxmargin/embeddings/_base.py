@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin.data.arrays import Array, Matrix, explaining
+from maxmargin.runtime.blas_threads import one_blas_thread
 from maxmargin.runtime.threads import in_threads, n_threads
 
 #: Values held at a time by one thread.
@@ -58,7 +60,9 @@ def in_blocks(
     def fill(rows: slice) -> None:
         out[rows] = function(rows)
 
-    in_threads(fill, pieces, n_threads(n_jobs))
+    jobs = n_threads(n_jobs)
+    with one_blas_thread() if jobs > 1 else nullcontext():
+        in_threads(fill, pieces, jobs)
     return out
 
 

@@ -29,6 +29,7 @@ from maxmargin.embeddings.certificates import MAX_VALUES, ExactCertificate, Exac
 from maxmargin.estimators._approximate import Posing
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._checks import labels_of
+from maxmargin.estimators._duplicates import Groups, equal_rows
 from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.estimators._landmarks import LandmarkModel, QuietSVC
 from maxmargin.kernels import Kernel
@@ -41,6 +42,7 @@ from maxmargin.multiclass.decomposition import (
     votes,
 )
 from maxmargin.objectives.objective import VALUES_PER_BLOCK, Intercept, Objective
+from maxmargin.runtime.progress import Progress
 from maxmargin.solution import NotSeparableError
 from maxmargin.solvers.kernel.batch_smo import Task
 
@@ -208,23 +210,53 @@ class SVC(ClassifierMixin, LandmarkModel):
         if self.landmarks is not None:
             self._fit_landmarks(posed, y, cost)
             return self
+        groups = self._groups(posed, kind, cost)
+        if groups is not None:
+            posed, cost = groups.merged(posed), groups.costs
+        progress = self._solve_kind(posed, kind, cost)
+        self._keep_solutions(posed)
+        if groups is not None:
+            self._spread(groups, y)
+        progress.end()
+        self._warn_if_unproven(posed.samples)
+        return self
+
+    def _groups(self, posed: Posed, kind: str, cost: Array) -> Groups | None:
+        """Return groups of equal rows that may be fitted as one, if that saves work."""
+        whole = kind == "crammer_singer" or self._hard() or self._precomputed or self.warm_start
+        if whole or posed.samples.dtype.kind != "f":
+            return None
+        return equal_rows(posed.samples, posed.y, cost)
+
+    def _spread(self, groups: Groups, y: NDArray[Any]) -> None:
+        """Share each solution of groups among their rows, numbered as they were given."""
+        n = len(groups.group)
+        everyone, all_groups = np.arange(n), np.arange(len(groups.first))
+        count = len(self.solutions_)
+        rows, own = [everyone] * count, [all_groups] * count
+        if self.multi_class == "ovo" and len(self.classes_) > 2:
+            rows = pair_targets(class_members(y, self.classes_))[0]
+            own = pair_targets(class_members(y[groups.first], self.classes_))[0]
+        self.solutions_ = tuple(map(groups.spread, self.solutions_, rows, own))
+        self.support_ = groups.first[self.support_].astype(np.int32)
+        self.shape_fit_ = (n, self.shape_fit_[1])
+
+    def _solve_kind(self, posed: Posed, kind: str, cost: Array) -> Progress:
+        """Solve the problem of all classes, one for each pair, or one for each class."""
         if kind == "crammer_singer":
-            progress = self._solve_joint(posed, cost)
-        elif self._solves_pairs(posed):
+            return self._solve_joint(posed, cost)
+        if self._solves_pairs(posed):
             tasks = _pair_tasks(posed.members, cost)
             progress = self._solve(posed, tasks, pairs=True)
             pairs = itertools.combinations(self.classes_.tolist(), 2)
             self._refuse_inseparable(pairs, tasks, posed.samples)
-        else:
-            everyone = np.arange(X.shape[0])
-            tasks = [(everyone, target, cost) for target in binary_targets(y, classes)]
-            progress = self._solve(posed, tasks)
-            sides = ((label, "the rest") for label in self.classes_.tolist())
-            self._refuse_inseparable(sides, tasks, posed.samples)
-        self._keep_solutions(posed)
-        progress.end()
-        self._warn_if_unproven(posed.samples)
-        return self
+            return progress
+        everyone = np.arange(posed.samples.shape[0])
+        tasks = [(everyone, target, cost) for target in binary_targets(posed.y, self.classes_)]
+        progress = self._solve(posed, tasks)
+        sides = ((label, "the rest") for label in self.classes_.tolist())
+        self._refuse_inseparable(sides, tasks, posed.samples)
+        return progress
 
     def _fit_landmarks(self, posed: Posed, y: Any, cost: Array) -> None:
         if self.multi_class == "crammer_singer" or self._hard():
