@@ -32,7 +32,7 @@ from maxmargin.embeddings import KernelPCA, LaplacianEigenmaps
 
 RESULTS = Path(__file__).resolve().parent / "results" / "embeddings.md"
 GAMMA, C, TARGET = 0.1, 10.0, 1e-3  # of covtype
-SECONDS = 120.0  # of the processor; a peer's next setting is not tried beyond it
+SECONDS = 30.0  # of the processor: after such a fit of a peer no longer one is tried
 HINGE = {"loss": "hinge", "fit_intercept": True, "penalized_intercept": False}
 
 
@@ -97,7 +97,7 @@ def liblinear(X: Any, y: Any, test: tuple[Any, Any], m: int) -> str:
         f = Z @ model.coef_[0]
         value = 0.5 * float(model.coef_[0] @ model.coef_[0]) + C * hinge(f, y)
         above = value / least - 1.0
-        if above <= TARGET or took.cpu > SECONDS / 3:
+        if above <= TARGET or took.cpu > SECONDS:
             break
     accuracy = model.score(features.transform(test[0]), test[1])
     both = Took(made.cpu + took.cpu, made.wall + took.wall, None)
@@ -123,7 +123,7 @@ def sgd(X: Any, y: Any, test: tuple[Any, Any], m: int, goal: float) -> str:
         )
         took = timed(model.fit, X, y)
         accuracy = model.score(*test)
-        if accuracy >= goal - 1e-3 or took.cpu > SECONDS / 3:
+        if accuracy >= goal - 1e-3 or took.cpu > SECONDS:
             break
     name = f"scikit-learn Nystroem + SGDClassifier, {epochs} epochs"
     return f"| {m} | {name} | {took} | – | {accuracy:.4f} |"
@@ -142,7 +142,7 @@ def snap(X: Any, y: Any, test: tuple[Any, Any], m: int, goal: float) -> str:
         )  # fmt: skip
         took = timed(model.fit, X, y)
         accuracy = float(np.mean(model.predict(test[0]) == test[1]))
-        if accuracy >= goal - 1e-3 or took.cpu > SECONDS / 3:
+        if accuracy >= goal - 1e-3 or took.cpu > SECONDS:
             break
     name = f"Snap ML rbf, {epochs} epochs"
     return f"| {m} | {name} | {took} | – | {accuracy:.4f} |"
@@ -172,7 +172,7 @@ def exact(rows: int, landmarks: list[int]) -> list[str]:
 def manifold_sets() -> dict[str, tuple[np.ndarray, ...]]:
     X, y = load_digits(return_X_y=True)
     sets = {"digits": train_test_split(X, y, test_size=500, random_state=0)}
-    for name, size in (("usps", 7291), ("mnist", 7000)):
+    for name, size in (("usps", 7291), ("mnist", 5000)):
         task = load(name, data_dir())
         X, _, y, _ = train_test_split(task.X, task.y, train_size=size, random_state=0)
         sets[name] = train_test_split(X, y, test_size=2000, random_state=0)
@@ -246,11 +246,11 @@ def accuracies(_rows: int, _landmarks: list[int]) -> list[str]:
         "exact, CPU s", "landmarks, CPU s",
     )  # fmt: skip
     sets = (
-        ("usps", 7291, 10.0, "scale", 2000), ("pendigits", 10_992, 10.0, "scale", 1000),
+        ("usps", 7291, 10.0, "scale", 2000), ("pendigits", 8_000, 10.0, "scale", 1000),
         ("satimage", 6435, 10.0, "scale", 1000), ("spambase", 4601, 1.0, "scale", 1000),
-        ("phishing", 11_055, 10.0, 0.1, 1000), ("skin", 20_000, 10.0, 1.0, 500),
-        ("optdigits", 5620, 10.0, "scale", 1000), ("adult", 10_000, 1.0, 0.01, 1000),
-        ("covtype", 20_000, 10.0, 0.1, 2000), ("mnist", 6000, 10.0, "scale", 2000),
+        ("phishing", 8_000, 10.0, 0.1, 1000), ("skin", 10_000, 10.0, 1.0, 500),
+        ("optdigits", 5620, 10.0, "scale", 1000), ("adult", 6_000, 1.0, 0.01, 1000),
+        ("covtype", 8_000, 10.0, 0.1, 2000), ("mnist", 6000, 10.0, "scale", 2000),
     )  # fmt: skip
     for name, size, cost, gamma, m in sets:
         task = load(name, data_dir())
