@@ -1,6 +1,7 @@
 """SVC(landmarks=m) and SVR(landmarks=m)."""
 
 import pickle
+import signal
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from maxmargin import SVC, SVR, EmbeddedSVC, LinearSVC
 from maxmargin.embeddings import Nystroem
 from maxmargin.embeddings.certificates import EmbeddedCertificate
+from maxmargin.kernels import Gaussian
 
 
 @parametrize_with_checks([SVC(landmarks=1000, tol=1e-9), SVR(landmarks=1000, tol=1e-9)])
@@ -131,3 +133,27 @@ def test_landmarks_are_drawn_from_the_training_rows_of_each_fold():
     X, y = moons()
     model = EmbeddedSVC(Nystroem(n_components=30, random_state=0)).fit(X[:200], y[:200])
     assert (model.embedding_.landmark_indices_ < 200).all()
+
+
+def test_the_cost_of_landmarks_grows_with_the_rows():
+    X, y = moons(4000)
+    few, many = (SVC(landmarks=m).estimate_cost(X, y) for m in (20, 200))
+    assert few.n_support == 20
+    assert many.memory_bytes == 10 * few.memory_bytes == 8 * 4000 * 200
+    assert few.seconds > 0.0
+
+
+def test_ctrl_c_is_heard_while_features_are_made(monkeypatch):
+    X, y = moons(3000)
+    model = SVC(landmarks=50, random_state=0).fit(X, y)
+    before = model.decision_function(X)
+
+    def pressing(self, A, B):
+        signal.raise_signal(signal.SIGINT)
+        return np.ones((A.shape[0], B.shape[0]))
+
+    monkeypatch.setattr(Gaussian, "__call__", pressing)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(model.decision_function(X), before)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin.data.arrays import Array, Matrix, explaining
 from maxmargin.runtime.blas_threads import one_blas_thread
+from maxmargin.runtime.interrupt import interruptible
 from maxmargin.runtime.threads import in_threads, n_threads
 
 #: Values held at a time by one thread.
@@ -53,16 +54,23 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 def in_blocks(
     function: Callable[[slice], Array], out: Array, width: int, n_jobs: int | None
 ) -> Array:
-    """Fill `out` with function(rows), some rows at a time, each with `width` values on the way."""
+    """Fill `out` with function(rows), some rows at a time, each with `width` values on the way.
+
+    Ctrl-C is heard between blocks.
+    """
     n, step = len(out), max(16, _VALUES_PER_BLOCK // max(1, width))
     pieces = [slice(begin, min(n, begin + step)) for begin in range(0, n, step)]
 
     def fill(rows: slice) -> None:
-        out[rows] = function(rows)
+        if not interrupt.pressed:
+            out[rows] = function(rows)
 
     jobs = n_threads(n_jobs)
-    with one_blas_thread() if jobs > 1 else nullcontext():
-        in_threads(fill, pieces, jobs)
+    with interruptible() as interrupt:
+        with one_blas_thread() if jobs > 1 else nullcontext():
+            in_threads(fill, pieces, jobs)
+        if interrupt.pressed:
+            raise KeyboardInterrupt
     return out
 
 

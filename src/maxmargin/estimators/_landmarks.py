@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Certificate
 from maxmargin.data.arrays import Array, Matrix
-from maxmargin.data.checks import check_count
+from maxmargin.data.checks import check_count, check_positive
 from maxmargin.embeddings import Nystroem
 from maxmargin.embeddings.certificates import (
     EmbeddedCertificate,
@@ -18,6 +21,7 @@ from maxmargin.embeddings.certificates import (
     ExactEstimate,
 )
 from maxmargin.estimators._approximate import Posing, bounds_in_kernel_space
+from maxmargin.estimators._cost import CostEstimate
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
@@ -27,6 +31,9 @@ _LEAST_TIME = 1e-3
 
 #: Features that are kept in float64; more are kept in float32.
 _AFFORDABLE = 2**24
+
+#: Samples by which the cost is estimated.
+_PART = 2_000
 
 
 class QuietSVC(LinearSVC):
@@ -118,6 +125,27 @@ class LandmarkModel(KernelModel):
         m = len(self._space.landmark_indices_)
         name = f"the span of {m} landmarks, which approximates the kernel (see exact_certificate)"
         return EmbeddedCertificate.of(certificate, name)
+
+    def estimate_cost(self, X: Any, y: Any = None, *, max_time: float = 1.0) -> CostEstimate:
+        """Estimate time and memory of a fit, and say what would make it cheaper.
+
+        Small parts of the data are fitted and kernel values timed on this machine, in about
+        `max_time` seconds; what grows with the samples is extrapolated. The model stays as it is.
+        """
+        if self.landmarks is None or y is None:
+            return super().estimate_cost(X, y, max_time=max_time)
+        check_positive("max_time", max_time, advice="1.0 second is usual.")
+        model: Any = clone(self).set_params(max_time=max_time)
+        rows, targets = model._check_rows(X, y)
+        n, m = rows.shape[0], check_count("landmarks", self.landmarks, advice="1000 is usual.")
+        part = np.sort(np.random.default_rng(0).permutation(n)[: max(_PART, 2 * m)])
+        begin = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(rows[np.ix_(part, part)] if self._precomputed else rows[part], targets[part])
+        seconds = (time.perf_counter() - begin) * n / len(part)
+        bytes_each = 8 if n * m <= _AFFORDABLE else 4
+        return CostEstimate(n, seconds, n * min(n, m) * bytes_each, min(n, m), 0)
 
     def _exact_bounds(
         self, X: Any, posing: Posing, cost: Array, max_values: float
