@@ -195,6 +195,16 @@ def test_rows_that_are_fewer_than_those_of_the_fit_are_refused():
         model.exact_certificate(X[:100], y[:100])
 
 
+def test_a_kernel_that_is_none_proves_nothing():
+    X, y = moons()
+    K = Gaussian(1.0)(X, X)
+    model = SVC(kernel="precomputed", landmarks=10, random_state=0).fit(K, y)
+    rest = np.setdiff1d(np.arange(300), model.support_)[:2]
+    K[np.ix_(rest, rest)] = [[0.0, 9.0], [9.0, 0.0]]
+    with pytest.raises(ValueError, match="no dual bound"):
+        model.exact_certificate(K, y)
+
+
 def test_without_landmarks_there_is_nothing_to_bound():
     X, y = moons()
     with pytest.raises(AttributeError, match="without landmarks"):

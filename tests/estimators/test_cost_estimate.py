@@ -225,3 +225,12 @@ def test_a_quadratic_program_has_all_kernel_values(solver):
     with pytest.raises(ValueError, match="solver='qp' is for at most 5000 samples, and X has 5001"):
         estimate(SVC(solver=solver), noise(5001))
     assert estimate(SVC(solver=solver), noise(5400, n_classes=3)).n_samples == 5400
+
+
+def test_the_table_of_many_pairs_counts():
+    rng = np.random.default_rng(0)
+    y = np.arange(3000) % 60
+    X = rng.normal(size=(60, 5))[y] + 0.1 * rng.normal(size=(3000, 5))
+    table = 8 * 3000**2
+    assert table < estimate(SVC(), (X, y)).memory_bytes < 1.5 * table
+    assert estimate(SVC(cache_size=100.0), (X, y)).memory_bytes < 0.5 * table

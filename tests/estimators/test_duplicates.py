@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import maxmargin.estimators._duplicates as duplicates
-from maxmargin import SVC, Intercept, Objective, Problem, certify
+from maxmargin import SVC, Intercept, KernelObjective, Problem, certify
 from maxmargin.estimators._duplicates import equal_rows
 from maxmargin.kernels import Gaussian
 from maxmargin.losses import HINGE
@@ -45,7 +45,9 @@ def test_the_dual_point_of_all_rows_proves_the_original_problem():
     model = SVC(2.0, gamma=0.5, tol=1e-5).fit(X, y, weight)
     signs = np.where(y == 0, 1.0, -1.0)  # the first class of the pair is positive
     kernel = Gaussian(0.5).fitted(X)
-    objective = Objective(Problem(X, signs, 2.0 * weight), HINGE, Intercept.FREE, kernel=kernel)
+    objective = KernelObjective(
+        Problem(X, signs, 2.0 * weight), HINGE, Intercept.FREE, kernel=kernel
+    )
     solution = model.solution_
     proof = certify(objective, solution.w, solution.b, solution.beta)
     assert proof.relative_gap < 2e-5

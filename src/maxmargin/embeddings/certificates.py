@@ -20,7 +20,7 @@ from scipy.optimize import minimize_scalar
 from maxmargin.certificate import Certificate, Status, relative
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.embeddings._base import in_blocks
-from maxmargin.kernels import Kernel
+from maxmargin.kernels import Kernel, mercer_check
 from maxmargin.losses import Loss
 from maxmargin.objectives.rounding import expansion_error
 
@@ -177,8 +177,7 @@ def exact_bounds(
 
     If that takes more than `max_values` kernel values, a sample of the rows gives an estimate.
     """
-    if exact.kernel.mercer is False:
-        raise ValueError(f"{exact.kernel!r} is not positive semidefinite: there is no dual bound.")
+    _refuse_indefinite(exact.kernel, exact.X)
     found = [one._replace(beta=feasible(one, exact)) for one in found]
     n = exact.X.shape[0]
     betas = np.zeros((n, len(found)))
@@ -205,6 +204,13 @@ def exact_bounds(
     primal, lower, upper = (sum(column) for column in zip(*parts, strict=True))
     gap = max(0.0, primal - lower)
     return ExactCertificate(primal, lower, upper, gap, relative(gap, lower), len(found))
+
+
+def _refuse_indefinite(kernel: Kernel, X: Matrix) -> None:
+    """Refuse a kernel for which the dual value bounds nothing, as far as samples show it."""
+    doubtful = not kernel.mercer and X.dtype.kind == "f"
+    if kernel.mercer is False or (doubtful and not mercer_check(kernel, X).passed):
+        raise ValueError(f"{kernel!r} is not positive semidefinite: there is no dual bound.")
 
 
 def feasible(one: Approximation, exact: ExactProblem) -> Array:

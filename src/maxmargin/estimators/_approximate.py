@@ -19,7 +19,7 @@ from maxmargin.embeddings.certificates import (
 from maxmargin.kernels import Kernel
 from maxmargin.losses import EPSILON_INSENSITIVE, HINGE, Loss, regression_loss
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets
-from maxmargin.objectives.objective import Intercept
+from maxmargin.objectives.base import Intercept
 
 
 class Posing:

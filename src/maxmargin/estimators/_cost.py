@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_positive, scale_advice
+from maxmargin.estimators._kernel_tasks import table_bytes
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.threads import n_threads
@@ -153,6 +154,8 @@ def estimate_cost(model: Any, X: Matrix, y: NDArray[Any] | None, max_time: float
     seconds = least + per_value * values + stepping * outer_steps * 0.5 * (1.0 + ratio)
     held = min(rows, _held(rows, first, capacity, _NEW_ROWS * outer_steps))
     memory = _memory(X, largest, held * last.together)
+    if last.n_problems > 1 and not whole and largest <= SMO.small:  # one table is theirs
+        memory += table_bytes(n, model.cache_size)
     cost = CostEstimate(
         n_samples=n,
         seconds=last.seconds * ratio**3 if whole else seconds,

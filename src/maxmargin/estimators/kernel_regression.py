@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.data.arrays import Array
 from maxmargin.data.checks import check_tube
+from maxmargin.data.origin import levelled
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import real_targets, sample_costs
 from maxmargin.embeddings.certificates import MAX_VALUES, ExactCertificate, ExactEstimate
@@ -19,7 +20,9 @@ from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.estimators._landmarks import LandmarkModel, QuietSVR
 from maxmargin.kernels import Kernel
 from maxmargin.losses import regression_loss
-from maxmargin.objectives.objective import Intercept, Objective, far_level, spread
+from maxmargin.objectives.base import Intercept
+from maxmargin.objectives.kernel import KernelObjective
+from maxmargin.objectives.scalar import spread
 
 
 class SVR(RegressorMixin, LandmarkModel):
@@ -100,8 +103,9 @@ class SVR(RegressorMixin, LandmarkModel):
             self._fit_space(engine, posed, target, cost)
             self.n_support_ = np.array([len(self.support_)], dtype=np.int32)
             return self
-        if self._intercept() is Intercept.FREE and (level := far_level(target)):
-            posed, target = posed._replace(level=level), target - level
+        if self._intercept() is Intercept.FREE:
+            target, level = levelled(target)
+            posed = posed._replace(level=level)
         self._scale_of_f = spread(target, cost)
         progress = self._solve(posed, [(np.arange(X.shape[0]), target, cost)])
         self._keep_solutions(posed)
@@ -125,9 +129,9 @@ class SVR(RegressorMixin, LandmarkModel):
     def _keep_solutions(self, posed: Posed) -> None:
         self._keep_one(posed, self.solution_)
 
-    def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
+    def _objective(self, problem: Problem, kernel: Kernel) -> KernelObjective:
         loss = regression_loss("epsilon_insensitive", float(self.epsilon))
-        return Objective(problem, loss, self._intercept(), kernel=kernel)
+        return KernelObjective(problem, loss, self._intercept(), kernel=kernel)
 
     @property
     def coef_(self) -> Array:
