@@ -32,7 +32,7 @@ from maxmargin.embeddings import KernelPCA, LaplacianEigenmaps
 
 RESULTS = Path(__file__).resolve().parent / "results" / "embeddings.md"
 GAMMA, C, TARGET = 0.1, 10.0, 1e-3  # of covtype
-SECONDS = 30.0  # of the processor: after such a fit of a peer no longer one is tried
+SECONDS = 20.0  # of the processor: after such a fit of a peer no longer one is tried
 HINGE = {"loss": "hinge", "fit_intercept": True, "penalized_intercept": False}
 
 
@@ -294,10 +294,10 @@ def duplicates(_rows: int, _landmarks: list[int]) -> list[str]:
 
 
 SECTIONS = {
-    "covtype": against_peers,
     "exact": exact,
-    "manifolds": manifolds,
     "accuracies": accuracies,
+    "manifolds": manifolds,
+    "covtype": against_peers,
     "duplicates": duplicates,
 }
 

@@ -11,6 +11,7 @@ from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import maxmargin.estimators._landmarks as landmarks
 from maxmargin import SVC, SVR, EmbeddedSVC, LinearSVC
 from maxmargin.embeddings import Nystroem
 from maxmargin.embeddings.certificates import EmbeddedCertificate
@@ -157,3 +158,13 @@ def test_ctrl_c_is_heard_while_features_are_made(monkeypatch):
         model.fit(X, y)
     monkeypatch.undo()
     np.testing.assert_array_equal(model.decision_function(X), before)
+
+
+@pytest.mark.parametrize("sweeps", [400, 1])
+def test_many_features_are_swept_and_solved_by_newton_where_that_is_not_enough(sweeps, monkeypatch):
+    monkeypatch.setattr(landmarks, "_FEW", 10)
+    monkeypatch.setattr(landmarks, "_SWEEPS", sweeps)
+    X, y = moons()
+    model = SVC(gamma=1.0, landmarks=40, random_state=0).fit(X, y)
+    assert model.solution_.solver == ("dual_cd" if sweeps == 400 else "newton")
+    assert model.certificate_.relative_gap < 1e-3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,16 @@ from scipy import sparse
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.embeddings._base import Embedding, check_weights
 from maxmargin.kernels import Kernel, fitted_kernel
+from maxmargin.runtime.blas_threads import one_blas_thread
 
 #: Negative eigenvalues beyond this share of the largest are not rounding.
 _INDEFINITE = 1e-6
 
 #: Samples on which a negative eigenvalue is looked for, if the matrix is large.
 _SAMPLED = 500
+
+#: Rows up to which threads gain an eigenvalue problem less than they lose where cores are busy.
+_ONE_THREAD = 1_500
 
 
 class KernelEmbedding(Embedding):
@@ -59,7 +64,8 @@ def square_root(K: Array, kernel: Kernel, cutoff: float) -> tuple[Array, Array]:
 
     The cutoff is relative to the largest. A kernel that is not positive semidefinite is refused.
     """
-    values, vectors = np.linalg.eigh(0.5 * (K + K.T))
+    with one_blas_thread() if len(K) <= _ONE_THREAD else nullcontext():
+        values, vectors = np.linalg.eigh(0.5 * (K + K.T))
     largest = max(float(values[-1]), 0.0)
     _refuse_negative(float(values[0]), largest, kernel)
     used = np.flatnonzero(values > cutoff * largest)[::-1]

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.certificate import Certificate
+from maxmargin.certificate import Certificate, Status
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_count, check_positive
 from maxmargin.embeddings import Nystroem
@@ -31,6 +31,10 @@ _LEAST_TIME = 1e-3
 
 #: Features that are kept in float64; more are kept in float32.
 _AFFORDABLE = 2**24
+
+#: Features up to which Newton steps are the fastest, and epochs of coordinate descent that come
+#: first where there are more.
+_FEW, _SWEEPS = 500, 400
 
 #: Samples by which the cost is estimated.
 _PART = 2_000
@@ -85,17 +89,22 @@ class LandmarkModel(KernelModel):
             n_jobs=self.n_jobs,
         ).fit(posed.samples, sample_weight=(cost > 0.0).astype(np.float64))
         Z = space.transform(posed.samples)
+        limit = None if self.max_iter in self._no_limit else self.max_iter
         engine.set_params(
             tol=self.tol,
-            max_iter=None if self.max_iter in self._no_limit else self.max_iter,
+            max_iter=limit,
             max_time=self._time_left(begin),
             fit_intercept=self.fit_intercept,
             penalized_intercept=False,
             random_state=seed,
             verbose=self.verbose,
         )
-        # undecorated: callbacks, Ctrl-C and failures are those of the estimator around it
-        type(engine).fit.__wrapped__(engine, Z, y, cost)
+        if Z.shape[1] > _FEW and (limit is None or limit > _SWEEPS):
+            engine.set_params(solver="dual_cd", max_iter=_SWEEPS)
+            _fit_within(engine, Z, y, cost)
+        if getattr(engine, "solutions_", None) is None or _gave_up(engine):
+            engine.set_params(solver="auto", max_iter=limit, max_time=self._time_left(begin))
+            _fit_within(engine, Z, y, cost)
         self._space, self._engine = space, engine
         self.solutions_ = engine.solutions_
         coef = np.atleast_2d(engine.coef_) @ space.normalization_.T
@@ -161,3 +170,13 @@ class LandmarkModel(KernelModel):
                 f"{type(self).__name__} was fitted without landmarks: certificate_ is that of the"
                 " exact problem."
             )
+
+
+def _fit_within(engine: Any, Z: Matrix, y: Any, cost: Array) -> None:
+    """Fit undecorated: callbacks, Ctrl-C and failures are those of the estimator around it."""
+    type(engine).fit.__wrapped__(engine, Z, y, cost)
+
+
+def _gave_up(engine: Any) -> bool:
+    """Whether a problem was left because of its number of epochs."""
+    return any(one.status is Status.STOPPED_BY_ITERATIONS for one in engine.solutions_)
