@@ -52,7 +52,7 @@ lint: $(VENV)/.stamp-lint
 	PYTHONPATH=src $(VENV)/bin/lint-imports
 	$(VENV)/bin/codespell
 	$(PY) tools/check_words.py
-	$(VENV)/bin/repo-review . --display empty
+	$(VENV)/bin/repo-review .
 	$(PY) tools/check_includes.py
 	$(VENV)/bin/clang-format --dry-run -Werror $(CORE)
 
