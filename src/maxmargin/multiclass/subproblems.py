@@ -33,7 +33,7 @@ class Tasks:
     """Problems that differ in their targets and costs.
 
     If `members` are given, a problem has those rows of `problem` only. `pose` makes an objective of
-    a problem and its targets and costs, `solver` is the one for it.
+    a problem and its targets and costs, `solver` is the one for it, `monitor` judges its points.
     """
 
     problem: Problem
@@ -43,6 +43,7 @@ class Tasks:
     starts: list[Start]
     pose: Callable[[Problem, Array, Array], Objective]
     solver: Callable[[Objective], Solver]
+    monitor: type[Monitor] = Monitor
 
     def posed(self, task: int) -> Objective:
         """Return the objective of one problem."""
@@ -113,7 +114,9 @@ class Fit:
         return late or self.interrupt.requested
 
     def _monitor(self, objective: Objective, report: Report | None) -> Monitor:
-        return Monitor(objective, self.stopping, self.interrupt, report, self.begin)
+        return self.tasks.monitor(
+            objective, self.stopping, self.interrupt, report, self.begin
+        )
 
     def _begin_together(self, group: range, numbers: NDArray[np.int32]) -> None:
         objective, starts = self.tasks.posed(group.start), self.tasks.starts
