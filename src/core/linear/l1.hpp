@@ -52,6 +52,13 @@ class L1WorkingSet {
     }
   }
 
+  // Multiplies all costs; `restart` is to follow.
+  void scale_costs(double by) {
+    columns.scale(std::sqrt(by));
+    for (double& value : target_) value *= std::sqrt(by);
+    for (double& value : curvature_) value *= by;
+  }
+
   // Recomputes the residuals, and forgets the dual point.
   MAXMARGIN_INLINE void restart() {
     residual = target_;
@@ -257,8 +264,8 @@ class L1WorkingSet {
       for (int b = 0; b <= a; ++b) {
         double sum = 0.0;
         for (const Size j : active_)
-          sum += (w_history_[a + 1][j] - w_history_[a][j]) *
-                 (w_history_[b + 1][j] - w_history_[b][j]);
+          sum +=
+              (w_history_[a + 1][j] - w_history_[a][j]) * (w_history_[b + 1][j] - w_history_[b][j]);
         gram[a][b] = gram[b][a] = sum;
         if (a == b) trace += sum;
       }

@@ -81,6 +81,12 @@ class PackedColumns {
       }
   }
 
+  // Multiplies all values, also those of columns to come.
+  void scale(double by) {
+    for (double& value : factor_) value *= by;
+    for (double& value : values_) value *= by;
+  }
+
   void keep_row_numbers(bool keep) { whole_ = !keep; }
 
   // use(column j).

@@ -13,8 +13,7 @@ namespace {
 void make(L1WorkingSet* self, const Rows& rows, In<double> y, In<double> cost) {
   require_length(y, rows.n_samples(), "y");
   require_length(cost, rows.n_samples(), "cost");
-  const bool sparse =
-      std::visit([]<class View>(const View&) { return View::kSparse; }, rows.view);
+  const bool sparse = std::visit([]<class View>(const View&) { return View::kSparse; }, rows.view);
   new (self) L1WorkingSet(y.data(), cost.data(), rows.n_samples(), sparse);
 }
 
@@ -23,9 +22,11 @@ void append(L1WorkingSet& self, const Rows& rows, InOrder features) {
   require(rows.n_samples() == self.n_rows(), "rows of another problem");
   require(all_within(features.data(), count, rows.n_features()), "features out of bounds");
   nb::gil_scoped_release release;
-  std::visit([&](const auto& view) {
-    MAXMARGIN_CLONED(self.columns.append(view, features.data(), count));
-  }, rows.view);
+  std::visit(
+      [&](const auto& view) {
+        MAXMARGIN_CLONED(self.columns.append(view, features.data(), count));
+      },
+      rows.view);
   MAXMARGIN_CLONED(self.extend(1.0));
 }
 
@@ -42,6 +43,8 @@ void bind_l1(nb::module_& m) {
             MAXMARGIN_CLONED(self.extend(penalty));
           },
           "value"_a, "penalty"_a, "Pack a column of this value: that of the intercept.")
+      .def("scale_costs", &L1WorkingSet::scale_costs, "by"_a,
+           "Multiply all costs; `restart` is to follow.")
       .def(
           "restart",
           [](L1WorkingSet& self, In<double> w) {

@@ -114,9 +114,7 @@ class Fit:
         return late or self.interrupt.requested
 
     def _monitor(self, objective: Objective, report: Report | None) -> Monitor:
-        return self.tasks.monitor(
-            objective, self.stopping, self.interrupt, report, self.begin
-        )
+        return self.tasks.monitor(objective, self.stopping, self.interrupt, report, self.begin)
 
     def _begin_together(self, group: range, numbers: NDArray[np.int32]) -> None:
         objective, starts = self.tasks.posed(group.start), self.tasks.starts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,15 @@ from maxmargin.solvers.base import Start
 #: Columns of the first working set, and by what it grows.
 FIRST, GROWTH = 1024, 4
 
-#: Epochs of coordinate descent between two Newton steps, and most iterations of a Newton step. Of
-#: 12, 20 and 40 the first took least on IMDB, a9a and 72 rows of 7,000 columns.
+#: Epochs of coordinate descent between two Newton steps, and most iterations of a Newton step: of
+#: 12, 20 and 40 the first took least on IMDB, a9a and 72 rows of 7,000 columns. While a round
+#: leaves more than SLOW of the gap, the next has twice of both, up to MOST times.
 EPOCHS, ITERATIONS = 10, 12
+SLOW, MOST = 0.5, 16
 
-MOST, SLOW = 16, 0.5
+#: Costs larger than EASY times those up to which w = 0 are approached in steps of RATIO, each to a
+#: gap of ROUGH.
+EASY, RATIO, ROUGH = 300.0, math.sqrt(10.0), 1e-3
 
 #: Share of the relative gap asked for to which the working set's is brought.
 INNER = 0.5
@@ -36,7 +40,27 @@ class L1Monitor(Monitor):
 
     objective: L1Objective  # type: ignore[assignment]
     columns: Array  # Σ β_i x_i of the last dual point
+    excess = 1.0  # how many times the costs exceed those up to which w = 0
     latest_b: float  # that of the last point
+
+    def judge_zero(self) -> Status:
+        """Certify w = 0, whose own dual point is exact: costs too small for more end there."""
+        objective = self.objective
+        beta = objective.dual_of(np.zeros(objective.problem.n_samples))
+        columns = objective.problem.combine(beta)
+        largest = float(np.abs(columns).max())
+        if objective.intercept is Intercept.PENALIZED:
+            largest = max(largest, objective.intercept_scaling * abs(float(beta.sum())))
+        self.excess = largest
+        zero, values = np.zeros_like(columns), np.zeros_like(beta)
+        return self._judge(Point(zero, 0.0, beta, 0, values, columns))
+
+    def at(self, share: float) -> L1Monitor:
+        """Return a monitor of the same problem at a share of the costs, to a rough gap."""
+        objective, problem, stopping = self.objective, self.objective.problem, self.stopping
+        stage = replace(objective, problem=problem.with_targets(problem.y, share * problem.cost))
+        rough = replace(stopping, tol=max(ROUGH, stopping.tol))
+        return L1Monitor(stage, rough, self._interrupt, None, self._begin)
 
     def judge_l1(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:
         """Certify the point by a multiple of β; the best free intercept is found for it."""
@@ -79,10 +103,11 @@ class _WorkingSet:
         self.b = float(start.b) if self.feature else 0.0
         self.packed = np.zeros(problem.n_features, dtype=bool)
         self.features = np.zeros(0, dtype=np.int32)
+        self.size = FIRST
 
-    def grow(self, columns: Array, size: int) -> None:
-        """Pack those with the largest |c_j| too, up to that number, and all that are in use."""
-        size = min(size, len(self.packed))
+    def grow(self, columns: Array) -> None:
+        """Pack those with the largest |c_j| too, up to the size wanted, and all that are in use."""
+        size = min(self.size, len(self.packed))
         rank = np.abs(columns)
         rank[self.w != 0.0] = np.inf
         rank[self.packed] = -1.0
@@ -111,6 +136,32 @@ class _WorkingSet:
         self.b = float(self.feature * w[0]) if first else 0.0
         return self._dual_point(core.dual_residual)
 
+    def move_to(self, objective: L1Objective) -> None:
+        """Go on with other costs, which are a multiple of those so far."""
+        now, then = (posed.problem.extent.total_cost for posed in (self.objective, objective))
+        if now != then:
+            self.core.scale_costs(then / now)
+        self.objective = objective
+
+    def descend_to(self, monitor: L1Monitor, status: Status) -> Status:
+        """Descend on growing working sets until the monitor says stop."""
+        gap, effort = math.inf, 1
+        while status is Status.RUNNING:
+            self.grow(monitor.columns)
+            done = self.core.epochs
+            epochs = monitor.iterations_left(done, effort * EPOCHS)
+            beta = self.descend(epochs, effort * ITERATIONS, INNER * monitor.tol, monitor)
+            status = monitor.judge_l1(self.w, self.b, beta, self.core.epochs)
+            self.b = monitor.latest_b
+            if status is Status.RUNNING and monitor.stalled:
+                status = Status.STALLED
+            before, gap = gap, monitor.history[-1].gap
+            effort = min(2 * effort, MOST) if gap > SLOW * before else 1
+            inner, used = self.core.primal - self.core.dual, np.count_nonzero(self.w)
+            if inner < 0.5 * gap or len(self.features) < 2 * used:
+                self.size = min(len(self.packed), GROWTH * max(self.size, len(self.features)))
+        return status
+
     def _dual_point(self, residual: Array) -> Array:
         """Return the β of residuals √C_i (1 − y_i f_i)."""
         problem = self.objective.problem
@@ -131,38 +182,25 @@ class L1:
     name = "l1"
 
     def solve(self, objective: L1Objective, monitor: L1Monitor, start: Start) -> Solution:
-        """Descend on growing working sets until the monitor says stop."""
+        """Descend at growing costs, then at those given, until the monitor says stop."""
         working = _WorkingSet(objective, start)
-        status = self._begin(working, monitor, start)
-        size, gap, effort = FIRST, math.inf, 1
-        while status is Status.RUNNING:
-            working.grow(monitor.columns, size)
-            done = working.core.epochs
-            epochs = monitor.iterations_left(done, effort * EPOCHS)
-            beta = working.descend(epochs, effort * ITERATIONS, INNER * monitor.tol, monitor)
-            status = monitor.halted(0)
-            judged = monitor.judge_l1(working.w, working.b, beta, working.core.epochs)
-            status = judged if status is Status.RUNNING or judged is Status.OPTIMAL else status
-            if objective.intercept is Intercept.FREE:
-                working.b = monitor.latest_b
-            if status is Status.RUNNING and monitor.stalled:
-                status = Status.STALLED
-            before, gap = gap, monitor.history[-1].gap
-            effort = min(2 * effort, MOST) if gap > SLOW * before else 1
-            inner, used = working.core.primal - working.core.dual, np.count_nonzero(working.w)
-            if inner < 0.5 * gap or len(working.features) < 2 * used:
-                size = min(len(working.packed), GROWTH * max(size, len(working.features)))
-        return monitor.finish(self.name, status)
-
-    def _begin(self, working: _WorkingSet, monitor: L1Monitor, start: Start) -> Status:
-        """Judge where the fit starts: at w = 0 the dual point is exact, so a C too small ends it."""
-        objective = working.objective
-        zero = np.zeros_like(working.w)
-        at_zero = np.zeros(objective.problem.n_samples)
-        status = monitor.judge_l1(zero, 0.0, objective.dual_of(at_zero), 0)
+        status = monitor.judge_zero()
         if status is Status.RUNNING and start.w is not None and start.beta is not None:
             status = monitor.judge_l1(working.w, working.b, start.beta, 0)
-        return status
+        elif status is Status.RUNNING:
+            for share in _path(monitor.excess):
+                stage = monitor.at(share)
+                working.move_to(stage.objective)
+                working.descend_to(stage, stage.judge_zero())
+                monitor.columns = stage.columns
+        working.move_to(objective)
+        return monitor.finish(self.name, working.descend_to(monitor, status))
+
+
+def _path(excess: float) -> Array:
+    """Return the shares of the costs at which to start where they are excess × the least of use."""
+    stages = math.ceil(math.log(max(1.0, excess / EASY)) / math.log(RATIO))
+    return np.asarray(RATIO ** np.arange(-float(stages), 0.0))
 
 
 def _feature(objective: L1Objective) -> float:
