@@ -1,9 +1,12 @@
 """Kernel regression on targets far from 0 beside their spread: the free intercept takes that up."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+from scipy import sparse
 
-from maxmargin import SVR, NuSVR
+from maxmargin import SVR, LinearSVR, NuSVR
 from maxmargin.certificate import Status
 
 
@@ -67,3 +70,37 @@ def test_a_warm_start_goes_on_at_the_level(kind):
     model.fit(X, y)
     assert model.n_iter_ <= 2
     assert model.certificate_.primal == pytest.approx(primal, rel=1e-5)
+
+
+def exact_primal(model, X, y, weight):
+    """P at coef_ and intercept_, in fractions."""
+    w, b = [Fraction(v) for v in np.ravel(model.coef_)], Fraction(model.intercept_[0])
+    total = sum(v**2 for v in w) / 2
+    for x, target, factor in zip(X, y, weight, strict=True):
+        f = sum(Fraction(a) * v for a, v in zip(x, w, strict=True)) + b
+        slack = max(abs(Fraction(target) - f) - Fraction(model.epsilon), 0)
+        total += Fraction(model.C) * Fraction(factor) * slack
+    return float(total)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", [5, 11, 17])
+def test_what_an_outlier_loses_by_the_level_is_in_the_gap(seed):
+    r = np.random.default_rng(seed)
+    X, y = r.normal(size=(12, 2)), 7.3 + 1e-3 * r.normal(size=12)
+    X[:2] *= 1e6
+    y[:2] += 100.0 * r.normal(size=2)
+    model = LinearSVR(C=1e10, epsilon=0.1).fit(X, y)
+    claim = model.certificate_
+    assert exact_primal(model, X, y, np.ones(12)) <= 1.001 * (claim.dual + claim.gap)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", [35, 45, 46, 58])
+def test_an_intercept_far_from_the_level_is_judged_as_it_is_given_back(seed):
+    r = np.random.default_rng(seed)
+    X, y = 2.7e7 + 3e-6 * r.normal(size=(23, 1)), 7.6e7 + r.normal(size=23)
+    weight = 10.0 ** r.uniform(-12.0, 12.0, size=23)
+    model = LinearSVR(C=1e9, epsilon=0.1, max_iter=200)
+    claim = model.fit(sparse.csr_matrix(X), y, sample_weight=weight).certificate_
+    assert exact_primal(model, X, y, weight) <= 1.001 * (claim.dual + claim.gap)

@@ -19,6 +19,9 @@ Matrix: TypeAlias = Any
 
 MAX_ROWS = 2**31 - 1
 
+#: Half of the distance from 1 to the next double.
+UNIT = 2.0**-53
+
 #: Share of non-zeros below which CSR rows are faster than dense ones.
 SPARSE = 0.25
 

@@ -31,7 +31,7 @@ from maxmargin.data.checks import (
     scale_advice,
     wild_scales,
 )
-from maxmargin.data.origin import centred, far_centre
+from maxmargin.data.origin import UNMOVED, Level, centred, far_centre
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import class_numbers
 from maxmargin.estimators._checks import flat_targets, named_alike
@@ -39,8 +39,9 @@ from maxmargin.estimators._warn import warn
 from maxmargin.losses import Loss
 from maxmargin.multiclass.decomposition import collapsed
 from maxmargin.multiclass.subproblems import Fit, Tasks
-from maxmargin.objectives.crammer_singer import JointObjective
-from maxmargin.objectives.objective import Intercept, Objective
+from maxmargin.objectives.base import Intercept
+from maxmargin.objectives.crammer_singer import CrammerSingerObjective
+from maxmargin.objectives.linear import LinearObjective
 from maxmargin.runtime.blas_threads import one_blas_thread
 from maxmargin.runtime.progress import Progress
 from maxmargin.runtime.threads import n_threads
@@ -50,7 +51,7 @@ from maxmargin.solvers import (
     SOLVERS,
     CrammerSinger,
     DualCD,
-    JointMonitor,
+    Monitor,
     Newton,
     Solver,
     Start,
@@ -325,7 +326,7 @@ class LinearModel(CertifiedModel):
             return Intercept.NONE
         return Intercept.PENALIZED if self.penalized_intercept else Intercept.FREE
 
-    def _solver(self, objective: Objective) -> Solver:
+    def _solver(self, objective: LinearObjective) -> Solver:
         return given_solver(self.solver, {"auto": lambda: choose(objective), **SOLVERS})
 
     def _reads_often(self, loss: Loss) -> bool:
@@ -338,9 +339,11 @@ class LinearModel(CertifiedModel):
             "intercept_scaling", self.intercept_scaling, advice="1.0 is LIBLINEAR's."
         )
 
-    def _linear_objective(self, problem: Problem, y: Array, cost: Array, loss: Loss) -> Objective:
+    def _linear_objective(
+        self, problem: Problem, y: Array, cost: Array, loss: Loss
+    ) -> LinearObjective:
         posed = problem.with_targets(y, cost)
-        return Objective(posed, loss, self._intercept(), self._scaling())
+        return LinearObjective(posed, loss, self._intercept(), self._scaling())
 
     def _fit_targets(
         self,
@@ -352,7 +355,7 @@ class LinearModel(CertifiedModel):
         *,
         members: list[NDArray[np.intp]] | None = None,
         numbers: NDArray[np.int32] | None = None,
-        level: float = 0.0,
+        level: Level = UNMOVED,
     ) -> None:
         """Solve one problem for each column of targets and store what was learnt.
 
@@ -405,7 +408,7 @@ class LinearModel(CertifiedModel):
         numbers, n_classes = class_numbers(self.classes_, y), len(self.classes_)
         problem = self._problem(X, numbers, cost, compress=True, solver=solver.name)
         check_magnitudes(problem.longest, problem.extent)
-        objective = JointObjective(problem, n_classes, self._intercept(), self._scaling())
+        objective = CrammerSingerObjective(problem, n_classes, self._intercept(), self._scaling())
         by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
         (start,) = self._starts([by_class], self._seeds(1), X.shape[1], problem)
         with interruptible() as interrupt:
@@ -416,7 +419,7 @@ class LinearModel(CertifiedModel):
                 def tell(record: Record, w: Array, b: Array, loss: Loss) -> bool:
                     return report is not None and report(record, *collapsed(w, b), loss)
 
-                monitor = JointMonitor(objective, stopping, interrupt, tell, begin)
+                monitor = Monitor(objective, stopping, interrupt, tell, begin)
                 solution = solver.solve(objective, monitor, start)
             self.solutions_ = (solution,)
             self.coef_, self.intercept_ = collapsed(solution.w, solution.b)

@@ -49,8 +49,9 @@ from maxmargin.kernels import (
     as_kernel,
 )
 from maxmargin.kernels.pairwise import plain, robust_origin
-from maxmargin.objectives.crammer_singer import JointExpansion
-from maxmargin.objectives.objective import Intercept, Objective
+from maxmargin.objectives.base import Intercept
+from maxmargin.objectives.kernel import KernelObjective
+from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObjective
 from maxmargin.runtime.blas_threads import blas_threads_for, one_blas_thread
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.progress import Progress
@@ -59,7 +60,6 @@ from maxmargin.solution import Solution
 from maxmargin.solvers import (
     QP,
     ClassSMO,
-    ExpansionMonitor,
     KernelPegasos,
     Monitor,
     Solver,
@@ -94,7 +94,7 @@ class KernelBase(CertifiedModel):
     #: What `solver` may be; SMO where there is no such parameter.
     _solvers: tuple[str, ...] = ("smo",)
 
-    _objective: Callable[[Problem, Kernel], Objective]  # what is to be minimised
+    _objective: Callable[[Problem, Kernel], KernelObjective]  # what is to be minimised
     support_vectors_: Matrix
     n_iter_: Any  # an array; a number where one problem is all there can be
     _no_limit: tuple[int | None, ...] = (None, -1)  # scikit-learn's kernel machines say -1
@@ -183,7 +183,7 @@ class KernelBase(CertifiedModel):
             shared = shared_samples(X, kernel, members, solver, self.cache_size)
             solved = dict[int, Solution]()
 
-            def pose(task: int) -> Objective:
+            def pose(task: int) -> KernelObjective:
                 rows, target, cost = tasks[task]
                 problem = Problem(rows_of(X, rows), target, cost, level=posed.level)
                 objective = self._objective(problem, kernel)
@@ -195,8 +195,8 @@ class KernelBase(CertifiedModel):
                 objective, some = pose(group[0]), [tasks[task] for task in group]
                 monitor = Monitor(objective, stopping, interrupt, None, begin)
                 if can_solve(objective):
-                    masses = [self._mass(target, cost) for _, target, cost in some]
-                    found = solve_parts(solver.name, objective, X, some, masses, monitor)
+                    nu_sums = [self._nu_sum(target, cost) for _, target, cost in some]
+                    found = solve_parts(solver.name, objective, X, some, nu_sums, monitor)
                     for task, one in zip(group, found, strict=True):
                         if isinstance(one, Solution):
                             solved[task] = one
@@ -236,7 +236,9 @@ class KernelBase(CertifiedModel):
         begin, stopping = time.perf_counter(), self._stopping()
         n_classes, numbers = len(self.classes_), class_numbers(self.classes_, posed.y)
         problem = Problem(posed.samples, numbers, cost)
-        objective = JointExpansion(problem, n_classes, self._intercept(), kernel=posed.kernel)
+        objective = KernelCrammerSingerObjective(
+            problem, n_classes, self._intercept(), kernel=posed.kernel
+        )
         _ = objective.convex  # a function that is no kernel is refused before it is solved
         by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
         (start,) = self._starts([by_class], self._seeds(1))
@@ -247,13 +249,13 @@ class KernelBase(CertifiedModel):
             )
             progress.begin()
             with progress.reporting(0) as report:
-                monitor = ExpansionMonitor(objective, stopping, interrupt, report, begin)
+                monitor = Monitor(objective, stopping, interrupt, report, begin)
                 with one_blas_thread():
                     self.solutions_ = (solver.solve(objective, monitor, start),)
         return progress
 
-    def _mass(self, _y: Array, _cost: Array) -> float | None:
-        """Return the mass of a problem, where its margin is a variable."""
+    def _nu_sum(self, _y: Array, _cost: Array) -> float | None:
+        """Return ν Σ C_i of a problem, where its margin is a variable."""
         return None
 
     def _notes(self, _y: Array, _cost: Array) -> dict[str, float]:

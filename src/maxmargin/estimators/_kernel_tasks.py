@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.origin import UNMOVED, Level
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.losses import HINGE
 from maxmargin.multiclass.unreached import Unreached
-from maxmargin.objectives.objective import Objective
+from maxmargin.objectives.kernel import KernelObjective
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.progress import under_way
 from maxmargin.solution import Record, Solution
@@ -39,7 +40,7 @@ class Posed(NamedTuple):
     samples: Matrix
     kernel: Kernel
     members: list[NDArray[np.intp]]
-    level: float = 0.0
+    level: Level = UNMOVED
 
 
 def unbegun(n_samples: int) -> Solution:
@@ -47,9 +48,9 @@ def unbegun(n_samples: int) -> Solution:
     return under_way(Record(0.0, 0, math.inf, 0.0, math.inf), np.zeros(n_samples), 0.0, HINGE)
 
 
-def has_constant_answer(objective: Objective) -> bool:
+def has_constant_answer(objective: KernelObjective) -> bool:
     """Whether the answer to problems like this one that were not begun is known."""
-    return objective.loss is HINGE and not objective.hard and objective.mass is None
+    return objective.loss is HINGE and type(objective) is KernelObjective
 
 
 def reached_or_not(

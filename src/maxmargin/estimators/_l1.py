@@ -10,12 +10,13 @@ import numpy as np
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.problem import Problem
 from maxmargin.estimators._base import LinearModel
+from maxmargin.losses import SQUARED_HINGE
 from maxmargin.multiclass.subproblems import Fit, Tasks
 from maxmargin.objectives.l1 import L1Objective
 from maxmargin.runtime.progress import Progress
 from maxmargin.runtime.threads import n_threads
 from maxmargin.solvers import interruptible
-from maxmargin.solvers.linear.l1 import L1, L1Monitor
+from maxmargin.solvers.linear.l1 import L1
 
 
 def check_l1(model: Any) -> None:
@@ -47,9 +48,9 @@ def fit_l1(model: LinearModel, X: Matrix, y: Any, targets: list[Array], cost: Ar
     starts = model._starts(costs, model._seeds(n_tasks), X.shape[1], problem)
 
     def pose(rows: Problem, target: Array, own: Array) -> L1Objective:
-        return L1Objective(rows.with_targets(target, own), intercept, scaling)
+        return L1Objective(rows.with_targets(target, own), SQUARED_HINGE, intercept, scaling)
 
-    tasks = Tasks(problem, targets, costs, None, starts, pose, lambda _: L1(), L1Monitor)
+    tasks = Tasks(problem, targets, costs, None, starts, pose, lambda _: L1())
     with interruptible() as interrupt:
         progress = Progress(model, X, y, n_tasks, interrupt)
         progress.begin()

@@ -38,7 +38,10 @@ from maxmargin.multiclass.decomposition import (
     pair_targets,
     votes,
 )
-from maxmargin.objectives.objective import VALUES_PER_BLOCK, Intercept, Objective
+from maxmargin.objectives.base import Intercept
+from maxmargin.objectives.hard_margin import HardMarginObjective
+from maxmargin.objectives.kernel import VALUES_PER_BLOCK, KernelObjective
+from maxmargin.objectives.nu import NuObjective
 from maxmargin.solution import NotSeparableError
 from maxmargin.solvers.kernel.batch_smo import Task
 
@@ -251,14 +254,16 @@ class SVC(ClassifierMixin, KernelModel):
         """C, as the costs count it: 1 for a hard margin, which has no costs."""
         return 1.0 if self._hard() else self.C
 
-    def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
+    def _objective(self, problem: Problem, kernel: Kernel) -> KernelObjective:
         if not self._hard():
-            mass = self._mass(problem.y, problem.cost)
-            return Objective(problem, HINGE, self._intercept(), kernel=kernel, mass=mass)
+            nu_sum = self._nu_sum(problem.y, problem.cost)
+            if nu_sum is not None:
+                return NuObjective(problem, HINGE, self._intercept(), kernel, nu_sum)
+            return KernelObjective(problem, HINGE, self._intercept(), kernel)
         if not self.fit_intercept:
             raise ValueError("C=inf needs fit_intercept=True: give a large finite C instead.")
         side_costs(problem.y, problem.cost, "C=inf")
-        objective = Objective(problem, HINGE, Intercept.FREE, kernel=kernel, hard=True)
+        objective = HardMarginObjective(problem, HINGE, Intercept.FREE, kernel)
         if not objective.convex:
             raise ValueError(
                 "C=inf needs a Mercer kernel: only there do distances mean a margin. Give a finite"
@@ -273,8 +278,7 @@ class SVC(ClassifierMixin, KernelModel):
         if not self._hard():
             return
         for pair, (rows, _, _), solution in zip(sides, tasks, self.solutions_, strict=True):
-            given_up = solution.status in (Status.INFEASIBLE, Status.STALLED)
-            if not (given_up and solution.certificate.primal == math.inf):
+            if solution.status is not Status.INFEASIBLE:
                 continue
             witness = np.zeros(X.shape[0])
             witness[rows] = solution.beta / solution.beta.sum(where=solution.beta > 0.0)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.data.arrays import Array
 from maxmargin.data.checks import check_tube
+from maxmargin.data.origin import levelled
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import real_targets, sample_costs
 from maxmargin.estimators._base import fitting
@@ -17,7 +18,9 @@ from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.kernels import Kernel
 from maxmargin.losses import regression_loss
-from maxmargin.objectives.objective import Intercept, Objective, far_level, spread
+from maxmargin.objectives.base import Intercept
+from maxmargin.objectives.kernel import KernelObjective
+from maxmargin.objectives.scalar import spread
 
 
 class SVR(RegressorMixin, KernelModel):
@@ -87,8 +90,9 @@ class SVR(RegressorMixin, KernelModel):
         check_tube(self.epsilon)
         cost = sample_costs(X, self.C, None, sample_weight)
         posed, target = self._posed(X, y, cost), real_targets(y)
-        if self._intercept() is Intercept.FREE and (level := far_level(target)):
-            posed, target = posed._replace(level=level), target - level
+        if self._intercept() is Intercept.FREE:
+            target, level = levelled(target)
+            posed = posed._replace(level=level)
         self._scale_of_f = spread(target, cost)
         progress = self._solve(posed, [(np.arange(X.shape[0]), target, cost)])
         self._keep_solutions(posed)
@@ -99,9 +103,9 @@ class SVR(RegressorMixin, KernelModel):
     def _keep_solutions(self, posed: Posed) -> None:
         self._keep_one(posed, self.solution_)
 
-    def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
+    def _objective(self, problem: Problem, kernel: Kernel) -> KernelObjective:
         loss = regression_loss("epsilon_insensitive", float(self.epsilon))
-        return Objective(problem, loss, self._intercept(), kernel=kernel)
+        return KernelObjective(problem, loss, self._intercept(), kernel=kernel)
 
     @property
     def coef_(self) -> Array:

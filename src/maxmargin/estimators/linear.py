@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.data.arrays import Array, view_rows
 from maxmargin.data.checks import check_choice, check_one_label, check_tube
+from maxmargin.data.origin import UNMOVED, levelled
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import (
     check_several_classes,
@@ -25,7 +26,7 @@ from maxmargin.estimators._checks import labels_of
 from maxmargin.estimators._l1 import check_l1, dense_coef, fit_l1
 from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets, votes
-from maxmargin.objectives.objective import Intercept, far_level
+from maxmargin.objectives.base import Intercept
 from maxmargin.solvers import Solver
 
 _PARAMETERS = """C : float, default=1.0
@@ -273,9 +274,9 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
         name = check_choice("loss", self.loss, REGRESSION)
         epsilon = check_tube(self.epsilon)
         cost = sample_costs(X, self.C, self.lam, sample_weight)
-        target, level = real_targets(y), 0.0
-        if self._intercept() is Intercept.FREE and (level := far_level(target)):
-            target = target - level
+        target, level = real_targets(y), UNMOVED
+        if self._intercept() is Intercept.FREE:
+            target, level = levelled(target)
         self._fit_targets(X, y, [target], [cost], regression_loss(name, epsilon), level=level)
         self.coef_ = self.coef_[0]
         return self

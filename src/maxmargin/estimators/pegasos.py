@@ -36,7 +36,7 @@ from maxmargin.estimators.linear import LinearClassifier
 from maxmargin.kernels import Kernel
 from maxmargin.losses import CLASSIFICATION
 from maxmargin.multiclass.decomposition import binary_targets, collapsed
-from maxmargin.objectives.objective import Objective
+from maxmargin.objectives.kernel import KernelObjective
 from maxmargin.runtime.memory import free_memory
 from maxmargin.solution import Solution
 from maxmargin.solvers import Solver
@@ -234,8 +234,8 @@ random_state, verbose
         self.intercept_ = np.array([solution.b for solution in self.solutions_])
         self.n_iter_ = max(solution.n_iter for solution in self.solutions_)
 
-    def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
-        return Objective(problem, self._loss(), self._intercept(), kernel=kernel)
+    def _objective(self, problem: Problem, kernel: Kernel) -> KernelObjective:
+        return KernelObjective(problem, self._loss(), self._intercept(), kernel=kernel)
 
     def _kernel_solver(self, n_tasks: int, jobs: int) -> Solver:
         solver, together = self.solver, min(jobs, n_tasks)
@@ -427,7 +427,6 @@ random_state, verbose
         if not fitted:
             self._fitted_kernel = self._kernel(X, weight / weight.max())
         kernel, solver = self._fitted_kernel, self.solver
-        assert kernel is not None
         assert isinstance(solver, KernelPegasos)
         streams: list[PegasosStream] = []
         for row, option in enumerate(options):

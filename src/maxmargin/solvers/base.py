@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin.data.arrays import Array
-from maxmargin.objectives.objective import Objective
+from maxmargin.objectives.base import Objective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution
 from maxmargin.solvers.kernel.row_source import KernelSamples

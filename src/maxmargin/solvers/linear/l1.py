@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import maxmargin._core as _core
-from maxmargin.certificate import Certificate, Status
+from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
-from maxmargin.l1_certificate import L1Pair, certify_l1, certify_l1_products
+from maxmargin.objectives.base import Intercept, Objective, PrimalDual
 from maxmargin.objectives.l1 import L1Objective
-from maxmargin.objectives.objective import Intercept
-from maxmargin.runtime.monitor import Monitor, Point
+from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Start
+from maxmargin.solvers.requirements import require
 
 #: Columns of the first working set, and by what it grows.
 FIRST, GROWTH = 1024, 4
@@ -35,59 +35,6 @@ EASY, RATIO, ROUGH = 300.0, math.sqrt(10.0), 1e-3
 INNER = 0.5
 
 
-class L1Monitor(Monitor):
-    """A Monitor of an L1Objective."""
-
-    objective: L1Objective  # type: ignore[assignment]
-    columns: Array  # Σ β_i x_i of the last dual point
-    excess = 1.0  # how many times the costs exceed those up to which w = 0
-    latest_b: float  # that of the last point
-
-    def judge_zero(self) -> Status:
-        """Certify w = 0, whose own dual point is exact: costs too small for more end there."""
-        objective = self.objective
-        beta = objective.dual_of(np.zeros(objective.problem.n_samples))
-        columns = objective.problem.combine(beta)
-        largest = float(np.abs(columns).max())
-        if objective.intercept is Intercept.PENALIZED:
-            largest = max(largest, objective.intercept_scaling * abs(float(beta.sum())))
-        self.excess = largest
-        zero, values = np.zeros_like(columns), np.zeros_like(beta)
-        return self._judge(Point(zero, 0.0, beta, 0, values, columns))
-
-    def at(self, share: float) -> L1Monitor:
-        """Return a monitor of the same problem at a share of the costs, to a rough gap."""
-        objective, problem, stopping = self.objective, self.objective.problem, self.stopping
-        stage = replace(objective, problem=problem.with_targets(problem.y, share * problem.cost))
-        rough = replace(stopping, tol=max(ROUGH, stopping.tol))
-        return L1Monitor(stage, rough, self._interrupt, None, self._begin)
-
-    def judge_l1(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:
-        """Certify the point by a multiple of β; the best free intercept is found for it."""
-        objective = self.objective
-        beta = objective.signed(beta)
-        z, columns = objective.problem.products(w, beta)
-        return self._judge(Point(w, b, beta, n_iter, z, columns))
-
-    def judge_products(self, point: Point) -> Status:
-        """Do the same where Xw and Σ β_i x_i are known."""
-        return self._judge(point)
-
-    def _judge(self, point: Point) -> Status:
-        w, b, beta, n_iter, z, columns = point
-        if self.objective.intercept is Intercept.FREE:
-            b = self.objective.best_intercept(z, b)
-        pair = certify_l1_products(self.objective, w, b, beta, z, columns)
-        self.columns, self.latest_b = pair.columns, b
-        self._keep(pair.certificate, (w, b), pair.beta)
-        return self._decide(n_iter)
-
-    def _certify_best(self) -> Certificate:
-        _, w, b = self._primal
-        pair: L1Pair = certify_l1(self.objective, w, b, self._dual[1])
-        return pair.certificate
-
-
 class _WorkingSet:
     """The columns that are packed, and the weights of all."""
 
@@ -104,14 +51,15 @@ class _WorkingSet:
         self.packed = np.zeros(problem.n_features, dtype=bool)
         self.features = np.zeros(0, dtype=np.int32)
         self.size = FIRST
+        self.columns = np.zeros(problem.n_features)  # Σ β_i x_i of the last dual point
 
-    def grow(self, columns: Array) -> None:
+    def grow(self) -> None:
         """Pack those with the largest |c_j| too, up to the size wanted, and all that are in use."""
         size = min(self.size, len(self.packed))
-        rank = np.abs(columns)
+        rank = np.abs(self.columns)
         rank[self.w != 0.0] = np.inf
         rank[self.packed] = -1.0
-        wanted = max(size - len(self.features), np.count_nonzero(np.isinf(rank)))
+        wanted = max(size - len(self.features), int(np.isinf(rank).sum()))
         if wanted > 0:
             new: NDArray[np.intp] = np.argpartition(-rank, min(wanted, len(rank)) - 1)[:wanted]
             new = np.sort(new[rank[new] >= 0.0]).astype(np.int32)
@@ -136,6 +84,12 @@ class _WorkingSet:
         self.b = float(self.feature * w[0]) if first else 0.0
         return self._dual_point(core.dual_residual)
 
+    def judged_by(self, monitor: Monitor, point: PrimalDual) -> Status:
+        """Ask for the proof."""
+        point = self.objective.completed(point) if point.z is None else point
+        self.b, self.columns = point.b, point.dual
+        return monitor.judge(point, self.core.epochs)
+
     def move_to(self, objective: L1Objective) -> None:
         """Go on with other costs, which are a multiple of those so far."""
         now, then = (posed.problem.extent.total_cost for posed in (self.objective, objective))
@@ -143,16 +97,15 @@ class _WorkingSet:
             self.core.scale_costs(then / now)
         self.objective = objective
 
-    def descend_to(self, monitor: L1Monitor, status: Status) -> Status:
+    def descend_to(self, monitor: Monitor, status: Status) -> Status:
         """Descend on growing working sets until the monitor says stop."""
         gap, effort = math.inf, 1
         while status is Status.RUNNING:
-            self.grow(monitor.columns)
+            self.grow()
             done = self.core.epochs
             epochs = monitor.iterations_left(done, effort * EPOCHS)
             beta = self.descend(epochs, effort * ITERATIONS, INNER * monitor.tol, monitor)
-            status = monitor.judge_l1(self.w, self.b, beta, self.core.epochs)
-            self.b = monitor.latest_b
+            status = self.judged_by(monitor, PrimalDual(self.w, self.b, beta))
             if status is Status.RUNNING and monitor.stalled:
                 status = Status.STALLED
             before, gap = gap, monitor.history[-1].gap
@@ -181,20 +134,40 @@ class L1:
 
     name = "l1"
 
-    def solve(self, objective: L1Objective, monitor: L1Monitor, start: Start) -> Solution:
+    def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
         """Descend at growing costs, then at those given, until the monitor says stop."""
+        require(objective, self.name, (L1Objective,))
+        assert isinstance(objective, L1Objective)
         working = _WorkingSet(objective, start)
-        status = monitor.judge_zero()
-        if status is Status.RUNNING and start.w is not None and start.beta is not None:
-            status = monitor.judge_l1(working.w, working.b, start.beta, 0)
-        elif status is Status.RUNNING:
-            for share in _path(monitor.excess):
-                stage = monitor.at(share)
-                working.move_to(stage.objective)
-                working.descend_to(stage, stage.judge_zero())
-                monitor.columns = stage.columns
-        working.move_to(objective)
+        if start.w is None or start.beta is None:
+            status = self._approach(working, monitor)
+        else:
+            status = working.judged_by(monitor, PrimalDual(working.w, working.b, start.beta))
         return monitor.finish(self.name, working.descend_to(monitor, status))
+
+    def _approach(self, working: _WorkingSet, monitor: Monitor) -> Status:
+        """Judge w = 0, whose own dual point is exact, and go through smaller costs if it is not it.
+
+        That dual point has to be shortened as many times as the costs exceed those at which w = 0
+        is the optimum.
+        """
+        objective = working.objective
+        beta = objective.dual_of(np.zeros(objective.problem.n_samples))
+        point = objective.completed(PrimalDual(working.w, working.b, beta))
+        status = working.judged_by(monitor, point)
+        excess = float(np.abs(beta).max() / np.abs(point.beta).max())
+        for share in _path(excess) if status is Status.RUNNING else ():
+            stage = _at_share(objective, share)
+            working.move_to(stage)
+            working.descend_to(monitor.on(stage, ROUGH), Status.RUNNING)
+        working.move_to(objective)
+        return status
+
+
+def _at_share(objective: L1Objective, share: float) -> L1Objective:
+    """Return the same problem at a share of the costs."""
+    problem = objective.problem
+    return replace(objective, problem=problem.with_targets(problem.y, share * problem.cost))
 
 
 def _path(excess: float) -> Array:
