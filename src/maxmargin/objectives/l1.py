@@ -127,7 +127,7 @@ class L1Objective(LinearObjective):
         return PrimalDual(w, b, dual.beta, z, dual.columns)
 
     def certify(self, point: PrimalDual) -> Certificate:
-        """Judge (w, b) by the multiple of a β of the right signs and balance that serves best.
+        """Judge (w, b) by a β of the right signs and balance, shortened where it is too long.
 
         With c = Σ β_i x_i, m_i = y_i f(x_i) and ξ_i = max(0, 1 − m_i), the gap is a sum of parts
         that are not negative:
@@ -139,7 +139,7 @@ class L1Objective(LinearObjective):
         z, columns = point.z, point.dual
         if z is None:
             z, columns = self.problem.products(point.w, point.beta)
-        return _certified(self, point.w, point.b, _scaled(self, point.beta, columns), z)
+        return _certified(self, point.w, point.b, _scaled(self, point.beta, columns, 1.0), z)
 
 
 class _Dual(NamedTuple):
@@ -159,8 +159,10 @@ class _Losses(NamedTuple):
     brackets: float
 
 
-def _scaled(objective: L1Objective, beta: Array, columns: Array) -> _Dual:
-    """Scale β so that every column keeps its bound, rounding allowed for, and D is largest.
+def _scaled(objective: L1Objective, beta: Array, columns: Array, most: float = math.inf) -> _Dual:
+    """Scale β, up to `most` times, so that every column keeps its bound and D is largest.
+
+    What rounding may have done to the columns is allowed for.
 
     D(θβ) = θA − θ²B with A = Σ α_i and B = Σ α_i² / 4C_i.
     """
@@ -175,7 +177,7 @@ def _scaled(objective: L1Objective, beta: Array, columns: Array) -> _Dual:
         largest = max(largest, objective.intercept_scaling * abs(left))
     elif objective.intercept is Intercept.FREE:
         error += abs(left) * math.sqrt(problem.longest)
-    scale = 0.5 * mass / square
+    scale = min(most, 0.5 * mass / square)
     if scale * (largest + error) > 1.0:
         scale = (1.0 - 8.0 * UNIT) / (largest + error)
     return _Dual(scale * beta, scale * columns, scale * error, scale * left)
