@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
-
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectFromModel

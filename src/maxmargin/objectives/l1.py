@@ -95,7 +95,7 @@ class L1Objective(LinearObjective):
             return np.zeros_like(beta)
         beta[y > 0.0 if above > below else y < 0.0] *= min(above, below) / max(above, below)
         largest = int(np.abs(beta).argmax())
-        moved = beta[largest] - math.fsum(beta)
+        moved = beta[largest] - _exact_sum(beta)
         if moved * beta[largest] > 0.0:
             beta[largest] = moved
         return beta
@@ -166,7 +166,9 @@ def _scaled(objective: L1Objective, beta: Array, columns: Array, most: float = m
 
     D(θβ) = θA − θ²B with A = Σ α_i and B = Σ α_i² / 4C_i.
     """
-    problem, alpha, left = objective.problem, np.abs(beta), math.fsum(beta)
+    problem, alpha = objective.problem, np.abs(beta)
+    free = objective.intercept is Intercept.FREE
+    left = _exact_sum(beta) if free else float(beta.sum())
     mass, square = float(alpha.sum()), _curved(objective, alpha)
     if not square > 0.0:
         return _Dual(np.zeros_like(beta), np.zeros_like(columns), 0.0, 0.0)
@@ -175,12 +177,17 @@ def _scaled(objective: L1Objective, beta: Array, columns: Array, most: float = m
     largest = float(np.abs(columns).max(initial=0.0))
     if objective.intercept is Intercept.PENALIZED:
         largest = max(largest, objective.intercept_scaling * abs(left))
-    elif objective.intercept is Intercept.FREE:
+    elif free:
         error += abs(left) * math.sqrt(problem.longest)
     scale = min(most, 0.5 * mass / square)
     if scale * (largest + error) > 1.0:
         scale = (1.0 - 8.0 * UNIT) / (largest + error)
     return _Dual(scale * beta, scale * columns, scale * error, scale * left)
+
+
+def _exact_sum(beta: Array) -> float:
+    """Σ β_i, rounded once."""
+    return math.fsum(beta[beta != 0.0].tolist())
 
 
 def _curved(objective: L1Objective, alpha: Array) -> float:
