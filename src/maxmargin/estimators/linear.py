@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.data.arrays import Array, view_rows
@@ -22,6 +23,7 @@ from maxmargin.data.targets import (
 )
 from maxmargin.estimators._base import LinearModel, fitting
 from maxmargin.estimators._checks import labels_of
+from maxmargin.estimators._l1 import check_l1, dense_coef, fit_l1
 from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets, votes
 from maxmargin.objectives.base import Intercept
@@ -85,17 +87,22 @@ class LinearClassifier(ClassifierMixin):
         return np.asarray(self.classes_[winners])
 
 
-class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is composed
+class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 - the docstring is composed
     __doc__ = f"""Linear support vector classifier that proves its answer.
 
     Minimises ½‖w‖² + Σ C_i ℓ(y_i (<w, x_i> + b)). With the default hinge loss and free intercept
     this is the problem of `sklearn.svm.SVC(kernel="linear")`; with
     `loss="squared_hinge", penalized_intercept=True` it is that of `sklearn.svm.LinearSVC`. What
-    more than two classes are is the choice of `multi_class`.
+    more than two classes are is the choice of `multi_class`. With `penalty="l1"` it minimises
+    ‖w‖₁ + Σ C_i max(0, 1 − y_i f(x_i))², which leaves most weights at exactly 0; the columns of X
+    should have one scale.
 
     Parameters
     ----------
     {_PARAMETERS}
+    penalty : {{"l2", "l1"}}, default="l2"
+        "l1" goes with `loss="squared_hinge"` and `multi_class="ovr"`, and has a solver of its own.
+        Below `sklearn.svm.l1_min_c` all weights are 0 (with a penalised intercept or none).
     loss : {{"hinge", "squared_hinge", "perceptron"}}, default="hinge"
         The perceptron has no regulariser and needs `solver="sgd"`.
     multi_class : {{"ovr", "crammer_singer", "ovo"}}, default="ovr"
@@ -132,6 +139,7 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
         C: float = 1.0,
         *,
         lam: float | None = None,
+        penalty: str = "l2",
         loss: str = "hinge",
         solver: str | Solver = "auto",
         tol: float = 1e-3,
@@ -149,6 +157,7 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
     ) -> None:
         self.C = C
         self.lam = lam
+        self.penalty = penalty
         self.loss = loss
         self.solver = solver
         self.tol = tol
@@ -172,11 +181,16 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
         classes = labels_of(y)
         kind = check_choice("multi_class", self.multi_class, ("ovr", "crammer_singer", "ovo"))
         loss = CLASSIFICATION[check_choice("loss", self.loss, CLASSIFICATION)]
+        sparse = check_choice("penalty", self.penalty, ("l2", "l1")) == "l1"
+        if sparse:
+            check_l1(self)
         cost = sample_costs(X, self.C, self.lam, sample_weight)
         cost = class_costs(cost, self.class_weight, classes, y)
         check_several_classes(classes, y, cost)
         self.classes_ = classes
-        if kind == "crammer_singer":
+        if sparse:
+            fit_l1(self, X, y, binary_targets(y, classes), cost)
+        elif kind == "crammer_singer":
             self._fit_joint(X, y, cost)
         elif kind == "ovr" or len(classes) == 2:
             targets = binary_targets(y, classes)
@@ -280,6 +294,6 @@ def decision_values(model: LinearModel, X: Any) -> Array:
     problem = Problem(X, nothing, nothing, rows)
     columns = [
         problem.predict(np.ascontiguousarray(w, dtype=np.float64), float(b))
-        for w, b in zip(np.atleast_2d(model.coef_), model.intercept_, strict=True)
+        for w, b in zip(dense_coef(model.coef_), model.intercept_, strict=True)
     ]
     return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
