@@ -63,9 +63,11 @@ class SampleTable(np.recarray):
     def to_pandas(self) -> Any:
         """Return the table as a pandas.DataFrame."""
         try:
-            import pandas  # noqa: ICN001, PLC0415 - only this method needs it
+            import pandas  # noqa: PLC0415 - only this method needs it
         except ImportError as error:
-            raise ImportError("to_pandas() needs the package pandas: pip install pandas.") from error
+            raise ImportError(
+                "to_pandas() needs the package pandas: pip install pandas."
+            ) from error
         return pandas.DataFrame({name: np.asarray(self[name]) for name in self.dtype.names})
 
 
@@ -147,7 +149,7 @@ class SamplesMixin:
     """`samples`, `alpha_` and `slack_` of a fitted model."""
 
     solutions_: tuple[Solution, ...]
-    _slack: Array
+    _slack_of: tuple[tuple[Solution, ...], Any]
 
     def samples(self, X: Any, y: Any = None, sample_weight: Any = None) -> SampleTable:
         """Return what each sample of the training data is to the model: α, ξ, y f(x), KKT case.
@@ -155,7 +157,7 @@ class SamplesMixin:
         X, y and `sample_weight` must be those of the fit, as the model does not keep them.
         """
         tables = [part.table() for part in parts_of(self, X, y, sample_weight)]
-        self._slack = _by_problem([table.slack for table in tables])
+        self._slack_of = self.solutions_, _by_problem([table.slack for table in tables])
         return np.concatenate(tables).view(SampleTable)
 
     @property
@@ -170,13 +172,14 @@ class SamplesMixin:
     @property
     def slack_(self) -> Any:
         """ξ_i of every training sample, known once `samples` was called with the training data."""
-        self._solved("slacks")  # type: ignore[attr-defined]
-        if not hasattr(self, "_slack"):
+        solutions = self._solved("slacks")  # type: ignore[attr-defined]
+        known, slack = getattr(self, "_slack_of", (None, None))
+        if known is not solutions:
             raise AttributeError(
                 "slack_ needs the training data, which the model does not keep: call"
                 " samples(X, y), which has the slacks in its column slack."
             )
-        return self._slack
+        return slack
 
 
 def _by_problem(values: list[Array]) -> Any:
@@ -197,9 +200,10 @@ def parts_of(model: Any, X: Any, y: Any, sample_weight: Any = None) -> list[Part
             " for each of them (alpha_) and no KKT case. Use multi_class='ovr' for this table."
         )
     X, y = _checked(model, X, y)
-    hard = getattr(model, "C", 1.0) == math.inf
+    lam = getattr(model, "lam", None)
+    hard = lam is None and getattr(model, "C", 1.0) == math.inf
     C = None if not hasattr(model, "C") and hasattr(model, "lam") else getattr(model, "C", 1.0)
-    cost = sample_costs(X, 1.0 if hard else C, getattr(model, "lam", None), sample_weight)
+    cost = sample_costs(X, 1.0 if hard else C, lam, sample_weight)
     if hasattr(model, "classes_"):
         cost = class_costs(cost, model.class_weight, model.classes_, y)
     posed = _posed(model, X, y, len(solutions))
@@ -261,7 +265,7 @@ def _by_pairs(model: Any) -> bool:
 
 
 def _values(model: Any, X: Matrix) -> Array:
-    """f of every row and every problem."""
+    """F of every row and every problem."""
     if hasattr(model, "_values_by_problem"):
         return np.asarray(model._values_by_problem(X))
     if _by_pairs(model):

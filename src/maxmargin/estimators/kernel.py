@@ -27,6 +27,7 @@ from maxmargin.data.targets import (
 )
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._checks import labels_of
+from maxmargin.estimators._hard_margin import refuse_through_origin, solve_through_origin
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.kernels import Kernel
@@ -39,6 +40,7 @@ from maxmargin.multiclass.decomposition import (
     votes,
 )
 from maxmargin.objectives.objective import VALUES_PER_BLOCK, Intercept, Objective
+from maxmargin.runtime.progress import Progress
 from maxmargin.solution import NotSeparableError
 from maxmargin.solvers.kernel.batch_smo import Task
 
@@ -255,8 +257,6 @@ class SVC(ClassifierMixin, KernelModel):
         if not self._hard():
             mass = self._mass(problem.y, problem.cost)
             return Objective(problem, HINGE, self._intercept(), kernel=kernel, mass=mass)
-        if not self.fit_intercept:
-            raise ValueError("C=inf needs fit_intercept=True: give a large finite C instead.")
         side_costs(problem.y, problem.cost, "C=inf")
         objective = Objective(problem, HINGE, Intercept.FREE, kernel=kernel, hard=True)
         if not objective.convex:
@@ -265,6 +265,11 @@ class SVC(ClassifierMixin, KernelModel):
                 " C, or a kernel without negative eigenvalues (see maxmargin.kernels.mercer_check)."
             )
         return objective
+
+    def _solve(self, posed: Posed, tasks: list[Task], *, pairs: bool = False) -> Progress:
+        if self._hard() and not self.fit_intercept:
+            return solve_through_origin(self, posed, tasks)
+        return super()._solve(posed, tasks, pairs=pairs)
 
     def _refuse_inseparable(
         self, sides: Iterable[tuple[Any, Any]], tasks: list[Task], X: Matrix
@@ -277,6 +282,10 @@ class SVC(ClassifierMixin, KernelModel):
             if not (given_up and solution.certificate.primal == math.inf):
                 continue
             witness = np.zeros(X.shape[0])
+            if not self.fit_intercept:
+                witness[rows] = solution.beta
+                distance = math.sqrt(0.5 / solution.certificate.dual)
+                refuse_through_origin(pair, witness, distance, X)
             witness[rows] = solution.beta / solution.beta.sum(where=solution.beta > 0.0)
             raise NotSeparableError(
                 pair,

@@ -59,7 +59,7 @@ def pegasos(
     return _pegasos(X, y, lam, max_steps, projection, check_random_state(random_state))
 
 
-def _pegasos(  # noqa: PLR0913 - the parameters of `pegasos`
+def _pegasos(
     X: Array, y: Array, lam: float, max_steps: int | None, projection: bool, random: Any
 ) -> Iterator[PegasosStep]:
     w, average, t = np.zeros(X.shape[1]), np.zeros(X.shape[1]), 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,8 +16,11 @@ from maxmargin.theory.removal import Removals
 from maxmargin.theory.result import Result, vacuous
 
 #: Gaps to which refits go, beside what is expected to decide, one after the other; and the columns
-#: among which they are made, beside the free support vectors.
-_ROUNDS = ((0.5, 1.5), (1e-2, 2.5), (1e-5, np.inf), (1e-9, np.inf))
+#: among which they are made, beside the free support vectors. The first decides on most.
+_ROUNDS = ((0.5, 1.5), (1e-2, 2.5), (1e-5, math.inf))
+
+#: The same of those that are left, among all samples.
+_LAST = (1e-5, 1e-9)
 
 #: Samples up to which all may be columns of the last round.
 _MOST = 5000
@@ -85,12 +89,12 @@ def _left_out(machine: Machine) -> LeaveOneOut:
     proven[removals.columns[open_[right]]] = True
     n_refits = int(np.count_nonzero(~right))
     left = removals.columns[open_[~right]]
-    for tightness, width in _ROUNDS:
-        left = _tried(removals, left, (values, proven), tightness, width)
-    if len(left) and len(removals.columns) < used.sum() <= _MOST:
+    for effort in _ROUNDS:
+        left = _tried(removals, left, (values, proven), *effort)
+    if len(left) and used.sum() <= _MOST:
         everyone = Removals(machine, everyone=True)
-        for tightness, width in _ROUNDS[2:]:
-            left = _tried(everyone, left, (values, proven), tightness, width)
+        for tightness in _LAST:
+            left = _tried(everyone, left, (values, proven), tightness, math.inf)
     errors = (values <= 0.0) & used
     return LeaveOneOut(
         float(errors.sum() / used.sum()),

@@ -111,9 +111,7 @@ class SupportVectorRisk(Result):
     n_support: int = field(kw_only=True)
 
 
-def support_vector_risk(
-    model: Any, X: Any, y: Any, sample_weight: Any = None
-) -> SupportVectorRisk:
+def support_vector_risk(model: Any, X: Any, y: Any, sample_weight: Any = None) -> SupportVectorRisk:
     """Return |SV|/n, which in expectation bounds the risk of the fit to n − 1 samples.
 
     E R(f of n − 1 samples) ≤ E |SV|/n where the machine separates its samples, and by rule 1 of

@@ -84,9 +84,7 @@ def pegasos_rate(
         lam=lam, fit_intercept=False, tol=1e-6, random_state=0
     ).fit(X, y).certificate_.dual  # fmt: skip
     looks = np.unique(np.geomspace(1, max_steps, 60).astype(np.intp))
-    run = pegasos(
-        X, y, lam, max_steps=max_steps, projection=projection, random_state=random_state
-    )
+    run = pegasos(X, y, lam, max_steps=max_steps, projection=projection, random_state=random_state)
     values, n_projected, wanted = [], 0, set(looks.tolist())
     for step in run:
         n_projected += step.projected

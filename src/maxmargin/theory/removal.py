@@ -8,6 +8,7 @@ f(x_i) is proven from the gap G of any such point (`proven`), so that most refit
 
 from __future__ import annotations
 
+import itertools
 from functools import cached_property
 from typing import NamedTuple
 
@@ -29,11 +30,14 @@ _FINE, _ROUNDING = 1e-11, 1e-13
 #: Values of f that are held at a time.
 _VALUES = 2**23
 
-#: Outer steps of one refit.
-_STEPS = 1000
+#: Most outer steps of the machine itself, and of a refit.
+_STEPS, _REFIT_STEPS = 100_000, 1000
 
 #: Samples beside the support vectors that may become some, at least.
 _FEW = 20
+
+#: Numbers of nearest free support vectors that are tried as shares.
+_NEIGHBOURS = (1, 3, 10, 40)
 
 #: How far from y f = 1 a free support vector may be for a proof to use it.
 _NEAR_EDGE = 0.2
@@ -77,7 +81,7 @@ class Removals:
         """Solve the machine to the last digits: samples far from the margin keep α = 0."""
         smo = self._smo(slice(None), self.y, self.lower, self.upper, 0.0)
         smo.start(self.machine.part.beta[self.columns][np.newaxis])
-        smo.run(_FINE, 0.0, 100 * _STEPS, _never)
+        smo.run(_FINE, 0.0, _STEPS, _never)
         self.beta = np.asarray(smo.beta).ravel()
         self.z = self.values @ self.beta
         found = self.z[self.columns] + self.curvature * self.beta
@@ -146,14 +150,45 @@ class Removals:
         if self.machine.free:
             sums = shares.sum(axis=0)
             shares /= np.where(np.abs(sums) > 0.1, sums, 1.0)
+        return self._spanned(samples, shares)
+
+    def _spanned(self, samples: Indices, shares: Array) -> Spans:
+        """Return the shares with ‖x − Σ η_j x_j‖², infinite where they are none."""
+        J = self.free
         K = self.K[np.ix_(J, J)]
         cross = 2.0 * np.einsum("ji,ji->i", shares, self.K[np.ix_(J, samples)])
-        own_square = self.K[samples, samples] - self.curvature[samples]
-        squares = own_square - cross + np.einsum("ji,ji->i", shares, K @ shares)
+        own = self.K[samples, samples] - self.curvature[samples]
+        squares = own - cross + np.einsum("ji,ji->i", shares, K @ shares)
         valid = np.abs(shares.sum(axis=0) - 1.0) < 1e-9 if self.machine.free else True
         return Spans(shares, np.where(valid, np.maximum(squares, 0.0), np.inf))
 
     def proven_right(self, samples: Indices, spans: Spans) -> NDArray[np.bool_]:
+        """Which samples are right without themselves, by a step with some of many shares."""
+        proven = self._steps_up(samples, spans)
+        for few, even in itertools.product(_NEIGHBOURS, (False, True)):
+            left = np.flatnonzero(~proven)
+            if len(left) and len(self.free):
+                nearest = self._nearest(samples[left], few, even=even)
+                proven[left] = self._steps_up(samples[left], nearest)
+        return proven
+
+    def _nearest(self, samples: Indices, few: int, *, even: bool) -> Spans:
+        """Return shares among the nearest free support vectors: even, or as there is room."""
+        J, s = self.free, self.y[samples]
+        beta, lower, upper = (v[J, np.newaxis] for v in (self.beta, self.lower, self.upper))
+        room = np.where(s > 0.0, upper - beta, beta - lower)
+        room[samples == J[:, np.newaxis]] = 0.0
+        near = self.K[np.ix_(J, samples)] - 0.5 * self.K[J, J][:, np.newaxis]
+        near[room <= 0.0] = -np.inf
+        order = np.argsort(-near, axis=0)[:few]
+        shares = np.zeros_like(room)
+        chosen = np.take_along_axis(room, order, axis=0)
+        chosen = (chosen > 0.0).astype(float) if even else chosen
+        chosen /= np.maximum(chosen.sum(axis=0), 1e-300)
+        np.put_along_axis(shares, order, chosen, axis=0)
+        return self._spanned(samples, shares)
+
+    def _steps_up(self, samples: Indices, spans: Spans) -> NDArray[np.bool_]:
         """Which samples are right without themselves, by one step from the solution.
 
         If f without i erred on i, the optimum without i, at most P − C_i ℓ_i, would be at least the
@@ -197,8 +232,7 @@ class Removals:
         distance = np.abs(1.0 - self.y * self.f[self.columns])
         distance[self.free] = -1.0
         among = np.sort(np.argsort(distance, kind="stable")[: max(wide, len(self.free))])
-        step = max(1, _VALUES // self.machine.n)
-        parts = []
+        step, parts = max(1, _VALUES // self.machine.n), []
         for begin in range(0, len(samples), step):
             some = slice(begin, begin + step)
             shares = spans.shares[:, some]
@@ -225,14 +259,12 @@ class Removals:
             bounds = lower[np.newaxis], upper[np.newaxis]
             smo = _core.WholeSmo(K, aim, *bounds, 0.0, self.machine.free, 1.0 + abs(self.dual))
             smo.start(np.ascontiguousarray(start[:, column])[np.newaxis])
-            smo.run(0.0, float(target[column]), _STEPS, _never)
+            smo.run(0.0, float(target[column]), _REFIT_STEPS, _never)
             start[:, column] = np.asarray(smo.beta).ravel()
         return start
 
     def _started(self, samples: Indices, shares: Array, among: Indices) -> Array:
-        """Return where refits begin: β_i handed on in the shares, what leaves a box as there is
-        room.
-        """
+        """Return where refits begin: β_i in the shares, what leaves a box as there is room."""
         whole = np.repeat(self.beta[:, np.newaxis], len(samples), axis=1)
         whole[self.free] += shares * self.beta[samples]
         start = whole[among]
