@@ -151,8 +151,23 @@ def test_no_separator_through_the_origin_has_a_witness(n):
 
 
 def test_two_points_on_one_side_of_the_origin():
-    model = SVC(C=np.inf, kernel="linear", fit_intercept=False).fit([[1.0, 0.0], [0.0, 2.0]], [0, 1])
+    model = SVC(C=np.inf, kernel="linear", fit_intercept=False).fit(
+        [[1.0, 0.0], [0.0, 2.0]], [0, 1]
+    )
     np.testing.assert_allclose(model.coef_, [[-1.0, 0.5]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("X", [np.zeros((4, 2)), np.ones((4, 2))])
+def test_identical_rows_have_no_separator_through_the_origin(X):
+    with pytest.raises(NotSeparableError, match="through the origin"):
+        SVC(C=np.inf, kernel="linear", fit_intercept=False).fit(X, [0, 1, 0, 1])
+
+
+def test_a_limit_is_not_a_verdict_on_a_margin_through_the_origin():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(1500, 3)), rng.choice([-1, 1], size=1500)
+    with pytest.warns(Warning, match="stopped by max_iter"):
+        SVC(C=np.inf, kernel="linear", fit_intercept=False, max_iter=1).fit(X, y)
 
 
 def test_samples_of_weight_0_are_left_out_of_a_margin_through_the_origin():

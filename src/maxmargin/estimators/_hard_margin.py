@@ -28,6 +28,10 @@ from maxmargin.solvers.kernel.batch_smo import Task
 #: By what the tolerance of the nearest point is lowered, and how often, until the margin is proven.
 _TIGHTER, _ROUNDS = 0.1, 6
 
+#: Rounding of f beside the longest sample. And ½‖w‖² times its square from which on the margin is
+#: less than a millionth of it: there is none, as far as numbers can tell.
+_ROUNDING, _HOPELESS = 1e-14, 0.5e12
+
 
 @dataclass(frozen=True, eq=False)
 class Signed(Kernel):
@@ -108,42 +112,50 @@ def _nearest(objective: Objective, stopping: Stopping, interrupt: Any) -> Soluti
 
 
 def _scaled(objective: Objective, point: Solution, tol: float, seconds: float) -> Solution:
-    """Scale w to a least margin of 1, and its weights to the best dual point; judge them."""
+    """Scale w to a least margin of 1, and its weights to the best dual point; judge them.
+
+    With u = Σ β_i φ_i, Σ β = 1 and f = u / least, P = ½‖u‖²/least², and α = β/‖u‖² has
+    D = Σ α − ½‖Σ α_i φ_i‖² = ½/‖u‖².
+    """
     beta = point.beta / point.beta.sum()
-    z = objective.kernel_values(beta)
-    square, least = float(beta @ z), float(z.min())
-    longest = float(objective.diagonal.max())
+    z, longest = objective.kernel_values(beta), float(objective.diagonal.max())
+    square = float(beta @ z)
+    least = float(z.min()) - _ROUNDING * longest * objective.value_rounding
     dual = 0.5 / square if square > 0.0 else math.inf
-    rounding = 1e-14 * longest * objective.value_rounding
-    least -= rounding
-    primal = 0.5 * square / least**2 if least > 0.0 else math.inf
-    gap = primal - dual if primal < math.inf else math.inf
-    gap = max(gap, 0.0) if math.isfinite(gap) else math.inf
-    share = relative(gap, dual) if gap < math.inf else math.inf
-    status = point.status if point.status is not Status.OPTIMAL else Status.RUNNING
-    if share <= tol:
-        status = Status.OPTIMAL
-    elif not dual < 0.5e12 / longest:
-        status = Status.INFEASIBLE
-    scale = 1.0 / least if least > 0.0 else 1.0
-    used = beta != 0.0
+    separated = least > 0.0 and square > 0.0
+    primal = 0.5 * square / least**2 if separated else math.inf
+    gap = max(0.0, primal - dual) if separated else math.inf
     certificate = Certificate(
         primal=primal,
         dual=dual,
         gap=gap,
-        relative_gap=share,
-        kkt_violation=float(z[used].max() / least - 1.0) if least > 0.0 else math.inf,
-        n_support_free=int(np.count_nonzero(used)),
+        relative_gap=relative(gap, dual),
+        kkt_violation=float(z[beta != 0.0].max() / least - 1.0) if separated else math.inf,
+        n_support_free=int(np.count_nonzero(beta)),
         n_support_bounded=0,
-        margin=least / math.sqrt(square) if least > 0.0 else 0.0,
-        slack_sum=0.0 if least > 0.0 else math.inf,
-        status=status,
+        margin=least / math.sqrt(square) if separated else 0.0,
+        slack_sum=0.0 if separated else math.inf,
     )
-    alpha = beta / square if square > 0.0 else beta
-    record = Record(seconds, point.n_iter, primal, dual, gap)
     return Solution(
-        scale * beta, 0.0, alpha, HINGE, certificate, "smo", point.n_iter, 1.0, [record]
+        w=beta / least if separated else beta,
+        b=0.0,
+        beta=beta / square if square > 0.0 else beta,
+        loss=HINGE,
+        certificate=certificate.with_status(_verdict(certificate, point, tol, longest)),
+        solver=SMO.name,
+        n_iter=point.n_iter,
+        mean_cost=1.0,
+        history=[Record(seconds, point.n_iter, primal, dual, gap)],
     )
+
+
+def _verdict(certificate: Certificate, point: Solution, tol: float, longest: float) -> Status:
+    """Say whether the margin is proven, or that there is none; RUNNING if neither is."""
+    if certificate.relative_gap <= tol:
+        return Status.OPTIMAL
+    if longest == 0.0 or not certificate.dual < _HOPELESS / longest:
+        return Status.INFEASIBLE
+    return Status.RUNNING if point.status is Status.OPTIMAL else point.status
 
 
 def _spread(found: Solution, y: Array, used: Any) -> Solution:

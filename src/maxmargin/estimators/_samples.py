@@ -68,7 +68,7 @@ class SampleTable(np.recarray):
             raise ImportError(
                 "to_pandas() needs the package pandas: pip install pandas."
             ) from error
-        return pandas.DataFrame({name: np.asarray(self[name]) for name in self.dtype.names})
+        return pandas.DataFrame({name: np.asarray(self[name]) for name in _FIELDS.names or ()})
 
 
 class Part(NamedTuple):

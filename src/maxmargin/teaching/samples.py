@@ -22,4 +22,4 @@ def checked(X: Any, y: Any) -> tuple[Array, Array]:
         raise ValueError("X must be finite. Remove or replace NaN and infinity.")
     if len(labels) != 2:
         raise ValueError(f"y must have two labels, got {len(labels)}: {labels[:5].tolist()}.")
-    return X, 2.0 * numbers - 1.0
+    return np.asarray(X), np.where(numbers == 1, 1.0, -1.0)

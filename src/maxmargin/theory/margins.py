@@ -14,7 +14,7 @@ from maxmargin.data.arrays import Array, view_rows
 from maxmargin.data.checks import check_count
 from maxmargin.estimators._samples import parts_of
 from maxmargin.teaching import perceptron
-from maxmargin.theory.machine import Machine
+from maxmargin.theory.machine import Indices, Machine
 from maxmargin.theory.result import Result, vacuous
 
 _DRAWN = "The samples are drawn independently from one distribution."
@@ -177,12 +177,13 @@ def _ball(machine: Machine, steps: int = 200) -> float:
             + 2.0 * rate * (1.0 - rate) * sums[farthest]
             + rate**2 * diagonal[farthest]
         )
-        sums = (1.0 - rate) * sums + rate * _row(machine, int(used[farthest]), used)
+        row = _row(machine, int(used[farthest]), used)
+        sums = np.asarray((1.0 - rate) * sums + rate * row)
     return math.sqrt(max(best, 0.0))
 
 
-def _row(machine: Machine, i: int, used: Array) -> Array:
-    return machine.gram(np.array([i]), used)[0]
+def _row(machine: Machine, i: int, used: Indices) -> Array:
+    return np.asarray(machine.gram(np.array([i]), used)[0])
 
 
 @dataclass(frozen=True)

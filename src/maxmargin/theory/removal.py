@@ -102,9 +102,9 @@ class Removals:
     def reach(self) -> Array:
         """The most that |β| may be; of a squared hinge more than it can be: ξ² ≤ Σ C / C."""
         if self.machine.part.loss.bounded:
-            return self.cost
+            return np.asarray(self.cost)
         used = self.cost > 0.0
-        return np.where(used, 4.0 * np.sqrt(self.cost * self.machine.cost.sum()), 0.0)
+        return np.asarray(4.0 * used * np.sqrt(self.cost * self.machine.cost.sum()))
 
     @property
     def upper(self) -> Array:
@@ -283,7 +283,9 @@ class Removals:
             start -= room * np.clip(excess / total, -1.0, 1.0)
         return start
 
-    def _judged(self, samples: Indices, beta: Array, among: Indices) -> tuple[Array, Array]:
+    def _judged(
+        self, samples: Indices, beta: Array, among: Indices
+    ) -> tuple[Array, NDArray[np.bool_]]:
         """Return f(x_i) of each point, and whether its sign is that of the optimum without i."""
         machine, rows = self.machine, np.arange(len(samples))
         change = beta - self.beta[among, np.newaxis]
