@@ -118,6 +118,8 @@ class SVC(ClassifierMixin, KernelModel):
         and `intercept_` have a row for each class: f_j(x) = Σ_i dual_coef_[j, i] k(x_i, x) + b_j.
     certificate_, solutions_, history_
         The proof, each problem's solution, the looks at the gap.
+    alpha_, slack_ : ndarray, or list of one for each problem
+        α_i of every training sample; ξ_i, after `samples(X, y)`, which has a table of both.
 
     Examples
     --------

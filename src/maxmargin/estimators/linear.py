@@ -70,6 +70,8 @@ _ATTRIBUTES = """coef_ : ndarray of shape (n_problems, n_features), or (n_featur
         (time, epoch, primal, dual, gap) at each look.
     support_ : ndarray
         Indices of the support vectors.
+    alpha_, slack_ : ndarray, or list of one for each problem
+        α_i of every training sample; ξ_i, after `samples(X, y)`, which has a table of both.
     n_iter_ : int
         Epochs or Newton steps."""
 

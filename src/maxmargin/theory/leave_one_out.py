@@ -17,7 +17,7 @@ from maxmargin.theory.result import Result, vacuous
 
 #: Gaps to which refits go, beside what is expected to decide, one after the other; and the columns
 #: among which they are made, beside the free support vectors. The first decides on most.
-_ROUNDS = ((0.5, 1.5), (1e-2, 2.5), (1e-5, math.inf))
+_ROUNDS = ((0.8, 1.5), (1e-2, 2.5), (1e-5, math.inf))
 
 #: The same of those that are left, among all samples.
 _LAST = (1e-5, 1e-9)

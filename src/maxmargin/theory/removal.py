@@ -165,28 +165,30 @@ class Removals:
     def proven_right(self, samples: Indices, spans: Spans) -> NDArray[np.bool_]:
         """Which samples are right without themselves, by a step with some of many shares."""
         proven = self._steps_up(samples, spans)
+        left = np.flatnonzero(~proven)
+        if not len(left) or not len(self.free):
+            return proven
+        near, room = self._neighbours(samples[left])
         for few, even in itertools.product(_NEIGHBOURS, (False, True)):
-            left = np.flatnonzero(~proven)
-            if len(left) and len(self.free):
-                nearest = self._nearest(samples[left], few, even=even)
-                proven[left] = self._steps_up(samples[left], nearest)
+            still = np.flatnonzero(~proven[left])
+            weight = (room[:few, still] > 0.0) if even else room[:few, still]
+            weight = weight / np.maximum(weight.sum(axis=0), 1e-300)
+            shares = np.zeros((len(self.free), len(still)))
+            np.put_along_axis(shares, near[:few, still], weight, axis=0)
+            some = samples[left[still]]
+            proven[left[still]] = self._steps_up(some, self._spanned(some, shares))
         return proven
 
-    def _nearest(self, samples: Indices, few: int, *, even: bool) -> Spans:
-        """Return shares among the nearest free support vectors: even, or as there is room."""
+    def _neighbours(self, samples: Indices) -> tuple[Indices, Array]:
+        """Return the places in J of the nearest free support vectors that have room, and that."""
         J, s = self.free, self.y[samples]
         beta, lower, upper = (v[J, np.newaxis] for v in (self.beta, self.lower, self.upper))
         room = np.where(s > 0.0, upper - beta, beta - lower)
         room[samples == J[:, np.newaxis]] = 0.0
         near = self.K[np.ix_(J, samples)] - 0.5 * self.K[J, J][:, np.newaxis]
         near[room <= 0.0] = -np.inf
-        order = np.argsort(-near, axis=0)[:few]
-        shares = np.zeros_like(room)
-        chosen = np.take_along_axis(room, order, axis=0)
-        chosen = (chosen > 0.0).astype(float) if even else chosen
-        chosen /= np.maximum(chosen.sum(axis=0), 1e-300)
-        np.put_along_axis(shares, order, chosen, axis=0)
-        return self._spanned(samples, shares)
+        order = np.argsort(-near, axis=0)[: max(_NEIGHBOURS)]
+        return order, np.take_along_axis(room, order, axis=0)
 
     def _steps_up(self, samples: Indices, spans: Spans) -> NDArray[np.bool_]:
         """Which samples are right without themselves, by one step from the solution.
@@ -244,24 +246,25 @@ class Removals:
         self, samples: Indices, shares: Array, target: Array, among: Indices
     ) -> Array:
         """Return β of those columns without each sample."""
-        start = self._started(samples, shares, among)
+        points = np.ascontiguousarray(self._started(samples, shares, among).T)
         K = np.ascontiguousarray(self.K[np.ix_(among, among)])
         at_rest = self.z[self.columns[among]] + self.curvature[among] * self.beta[among]
         at_rest = self.y[among] - (at_rest - K @ self.beta[among])
         place = np.full(len(self.columns), -1)
         place[among] = np.arange(len(among))
-        for column, i in enumerate(samples):
-            lower, upper, aim = self.lower[among], self.upper[among], at_rest
+        boxes, scale = (self.lower[among], self.upper[among]), 1.0 + abs(self.dual)
+        for point, i, gap in zip(points, samples, target, strict=True):
+            lower, upper, aim = boxes[0].copy(), boxes[1].copy(), at_rest
             if place[i] >= 0:
                 lower[place[i]] = upper[place[i]] = 0.0
             else:
                 aim = at_rest + self.K[among, i] * self.beta[i]
             bounds = lower[np.newaxis], upper[np.newaxis]
-            smo = _core.WholeSmo(K, aim, *bounds, 0.0, self.machine.free, 1.0 + abs(self.dual))
-            smo.start(np.ascontiguousarray(start[:, column])[np.newaxis])
-            smo.run(0.0, float(target[column]), _REFIT_STEPS, _never)
-            start[:, column] = np.asarray(smo.beta).ravel()
-        return start
+            smo = _core.WholeSmo(K, aim, *bounds, 0.0, self.machine.free, scale)
+            smo.start(point[np.newaxis])
+            smo.run(0.0, float(gap), _REFIT_STEPS, _never)
+            point[:] = smo.beta
+        return points.T
 
     def _started(self, samples: Indices, shares: Array, among: Indices) -> Array:
         """Return where refits begin: β_i in the shares, what leaves a box as there is room."""
