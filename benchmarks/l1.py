@@ -60,7 +60,7 @@ class Problem(NamedTuple):
 
 
 def wide() -> tuple[np.ndarray, np.ndarray]:
-    """72 x 7,000: columns with 20 common factors, standardised, as genes measured on few patients."""
+    """72 x 7,000: columns with 20 common factors, standardised, as genes of few patients."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(72, 20)) @ rng.normal(size=(20, 7000)) + rng.normal(size=(72, 7000))
     X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -145,7 +145,7 @@ which each has its turn, one thread, with all conversions of the data. `ratio` i
 over ours.
 {about["cpu"]}, {about["cores"]} cores, load {load_before:.1f} at the start, {today}.
 
-| data | C / C_min | non-zeros | within | ours, ms | ours proven, ms | LIBLINEAR tol | LIBLINEAR, ms | ratio | ratio proven |
+| data | C / C_min | non-zeros | within | ours, ms | proven, ms | LIBLINEAR tol | its ms | ratio | proven |
 |---|---|---|---|---|---|---|---|---|---|
 """
     RESULT.write_text(text + "\n".join(lines) + "\n")
