@@ -100,8 +100,13 @@ def test_features_of_different_size_are_told():
 
 def test_too_many_samples_are_told():
     advice = " ".join(estimate(SVC(cache_size=100), noise(250_000)).advice)
-    assert "Nystroem" in advice
-    assert "LinearSVC" in advice
+    assert "SVC(landmarks=1000)" in advice
+    assert "exact_certificate" in advice
+
+
+def test_too_many_samples_are_told_where_there_are_no_landmarks():
+    advice = " ".join(estimate(NuSVC(cache_size=100), noise(250_000)).advice)
+    assert "maxmargin.embeddings.Nystroem" in advice
 
 
 def test_a_linear_kernel_is_told():
