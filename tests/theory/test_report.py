@@ -57,6 +57,7 @@ def test_other_models_have_no_leave_one_out_bound(model):
         (LinearSVC(loss="squared_hinge"), "½‖w‖² + Σ C_i max(0, 1 − y_i f(x_i))²"),
         (NuSVC(nu=0.2), "½‖w‖² − ν ρ Σ c_i + Σ c_i max(0, ρ − y_i f(x_i))"),
         (LinearSVC(multi_class="crammer_singer"), "½‖W‖² + Σ C_i max_j"),
+        (LinearSVC(penalty="l1", loss="squared_hinge"), "‖w‖₁ + Σ C_i max(0, 1 − y_i f(x_i))²"),
     ],
 )
 def test_the_objective_is_written_down(model, formula):

@@ -330,6 +330,31 @@ def test_models_of_others_claim_nothing():
         verify(peer.SVC().fit(X, Y), X, Y)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearSVC(penalty="l1", loss="squared_hinge"),
+        SVC(landmarks=10),
+        LinearSVC(C=math.inf),
+        SVC(C=math.inf, kernel="linear", fit_intercept=False),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("check", [verify, certify])
+def test_models_of_other_problems_are_not_read(model, check):
+    rows, labels = separable()
+    model.fit(rows, labels)
+    with pytest.raises(TypeError, match="is not read here|is read here as SVC"):
+        check(model, rows, labels)
+
+
+def test_samples_that_were_fitted_as_one_are_verified():
+    rows, labels = np.repeat(X, 20, axis=0), np.repeat(Y, 20)
+    for model in (SVC(gamma=0.5), SVC(gamma=0.5, kernel="linear"), SVR(gamma=0.5)):
+        found = verify(model.fit(rows, labels), rows, labels)
+        assert found, str(found)
+
+
 def test_a_model_must_be_fitted():
     with pytest.raises(NotFittedError):
         verify(LinearSVC(), X, Y)

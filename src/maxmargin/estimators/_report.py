@@ -25,6 +25,7 @@ _LOSS_FORMULAS = {
 _SOLVERS = {
     "newton": "semismooth Newton",
     "dual_cd": "dual coordinate descent",
+    "l1": "coordinate descent on the weights",
     "smo": "SMO",
     "qp": "interior point",
     "pegasos": "Pegasos",
@@ -136,6 +137,8 @@ def _objective(model: Any) -> str:
     if getattr(model, "C", 1.0) == math.inf:
         return "½‖w‖² with y_i f(x_i) ≥ 1 (hard margin)"
     loss = _LOSS_FORMULAS[model.solutions_[0].loss.name]
+    if getattr(model, "penalty", "l2") == "l1":
+        return f"‖w‖₁ + Σ C_i {loss}"
     if not model.solutions_[0].loss.regularized:
         return f"Σ C_i {loss}"
     if hasattr(model, "nu"):
@@ -173,9 +176,12 @@ def _course(model: Any) -> dict[str, Any]:
 def _reason(model: Any) -> str:
     """Say why this solver was taken."""
     given, name = getattr(model, "solver", "smo"), model.solutions_[0].solver
+    if name == "smo":
+        return "the solver of kernel machines"
     if given != "auto":
-        default = name == "smo" and given == "smo"
-        return "the solver of kernel machines" if default else "as asked for"
+        return "as asked for"
+    if name == "l1":
+        return "the solver of penalty='l1'"
     if name == "newton":
         features = model.n_features_in_
         few = "few" if features <= FEW_FEATURES else "few beside the samples"
