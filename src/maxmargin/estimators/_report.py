@@ -176,21 +176,22 @@ def _course(model: Any) -> dict[str, Any]:
 def _reason(model: Any) -> str:
     """Say why this solver was taken."""
     given, name = getattr(model, "solver", "smo"), model.solutions_[0].solver
-    if name == "smo":
-        return "the solver of kernel machines"
+    fixed = {
+        "smo": "the solver of kernel machines",
+        "l1": "the solver of penalty='l1'",
+        "sgd": "chosen: there is no regulariser" if given == "auto" else "as asked for",
+    }
+    if name in fixed:
+        return fixed[name]
     if given != "auto":
         return "as asked for"
-    if name == "l1":
-        return "the solver of penalty='l1'"
+    features = model.n_features_in_
     if name == "newton":
-        features = model.n_features_in_
         few = "few" if features <= FEW_FEATURES else "few beside the samples"
         return f"chosen: {features} features are {few}, so a step costs little"
-    if name == "sgd":
-        return "chosen: there is no regulariser"
     if getattr(model, "multi_class", "") == "crammer_singer":
         return "chosen: the solver of all classes in one problem"
-    return f"chosen: {model.n_features_in_} features are many, or the costs small"
+    return f"chosen: {features} features are many, or the costs small"
 
 
 def _warnings(model: Any, n_support: int, n_samples: int) -> list[str]:
