@@ -11,6 +11,8 @@ from maxmargin.estimators import (
     SVC,
     SVR,
     CostEstimate,
+    EmbeddedSVC,
+    EmbeddedSVR,
     LinearSVC,
     LinearSVR,
     NuSVC,
@@ -29,10 +31,11 @@ from maxmargin.objectives import (
     NuObjective,
     Objective,
     PrimalDual,
-    certify,
 )
 from maxmargin.solution import NotSeparableError, Solution
 from maxmargin.solvers import QP, SGD, SMO, DualCD, KernelPegasos, Newton, Pegasos
+from maxmargin.theory.model_certificate import ModelCertificate, certify
+from maxmargin.theory.verification import Verification, verify
 
 __version__ = "0.1.0"
 
@@ -46,6 +49,8 @@ __all__ = [
     "CostEstimate",
     "CrammerSingerObjective",
     "DualCD",
+    "EmbeddedSVC",
+    "EmbeddedSVR",
     "HardMarginObjective",
     "Intercept",
     "KernelCrammerSingerObjective",
@@ -55,6 +60,7 @@ __all__ = [
     "LinearObjective",
     "LinearSVC",
     "LinearSVR",
+    "ModelCertificate",
     "Newton",
     "NotSeparableError",
     "NuObjective",
@@ -68,5 +74,7 @@ __all__ = [
     "Problem",
     "Solution",
     "Status",
+    "Verification",
     "certify",
+    "verify",
 ]

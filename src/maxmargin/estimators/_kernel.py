@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix, view_rows
-from maxmargin.data.checks import check_choice, check_positive
+from maxmargin.data.checks import check_positive
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import class_numbers
 from maxmargin.estimators._base import CertifiedModel, given_solver
@@ -34,20 +34,7 @@ from maxmargin.estimators._kernel_tasks import (
     tabulated,
     unbegun,
 )
-from maxmargin.kernels import (
-    GAMMA_RULES,
-    ChiSquared,
-    Cosine,
-    Gaussian,
-    HistogramIntersection,
-    Kernel,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Precomputed,
-    Sigmoid,
-    as_kernel,
-)
+from maxmargin.kernels import Kernel, Linear, fitted_kernel
 from maxmargin.kernels.pairwise import plain, robust_origin
 from maxmargin.objectives.base import Intercept
 from maxmargin.objectives.kernel import KernelObjective
@@ -68,18 +55,6 @@ from maxmargin.solvers import (
 from maxmargin.solvers.kernel.batch_smo import Task, can_solve, solve_parts
 from maxmargin.solvers.kernel.row_source import RESOLUTION, KernelSamples, summed
 from maxmargin.solvers.kernel.smo import SMO
-
-_NAMES = (
-    "linear",
-    "poly",
-    "rbf",
-    "sigmoid",
-    "laplacian",
-    "cosine",
-    "chi2",
-    "histogram_intersection",
-    "precomputed",
-)
 
 #: Kernel values that a prediction copies at a time.
 _VALUES_PER_BLOCK = 2**22
@@ -109,21 +84,7 @@ class KernelBase(CertifiedModel):
 
     def _kernel(self, X: Matrix, weight: Array) -> Kernel:
         """Return the kernel with numbers for parameters."""
-        given = self.kernel
-        if callable(given):
-            return as_kernel(given).fitted(X, weight)
-        named: dict[str, Callable[[], Kernel]] = {
-            "linear": Linear,
-            "poly": lambda: Polynomial(self.gamma, self.degree, self.coef0),
-            "rbf": lambda: Gaussian(self.gamma),
-            "sigmoid": lambda: Sigmoid(self.gamma, self.coef0),
-            "laplacian": lambda: Laplacian(self.gamma),
-            "cosine": Cosine,
-            "chi2": lambda: ChiSquared() if self.gamma in GAMMA_RULES else ChiSquared(self.gamma),
-            "histogram_intersection": HistogramIntersection,
-            "precomputed": lambda: Precomputed(X),
-        }
-        return named[check_choice("kernel", given, _NAMES)]().fitted(X, weight)
+        return fitted_kernel(self, X, weight)
 
     @property
     def _precomputed(self) -> bool:
@@ -177,11 +138,8 @@ class KernelBase(CertifiedModel):
         with interruptible() as interrupt:
             progress = Progress(self, posed.X, posed.y, len(tasks), interrupt, rebuild=rebuild)
             progress.begin()
-            whole = isinstance(solver, SMO) and are_small(X, kernel, tasks, solver.small)
-            if whole:
-                X, kernel = tabulated(X, kernel, members)
-            shared = shared_samples(X, kernel, members, solver, self.cache_size)
-            solved = dict[int, Solution]()
+            cache, solved = self.cache_size, dict[int, Solution]()
+            small = isinstance(solver, SMO) and are_small(X, kernel, tasks, solver.small, cache)
 
             def pose(task: int) -> KernelObjective:
                 rows, target, cost = tasks[task]
@@ -189,6 +147,11 @@ class KernelBase(CertifiedModel):
                 objective = self._objective(problem, kernel)
                 _ = objective.convex  # a function that is no kernel is refused before it is solved
                 return objective
+
+            first = Monitor(pose(0), stopping, interrupt, None, begin)
+            table = tabulated(X, kernel, members, first.stopped) if small else None
+            X, kernel, whole = table or (X, kernel, False)
+            shared = shared_samples(X, kernel, members, solver, cache)
 
             def solve_group(group: range) -> None:
                 """Solve what a compiled call can of these problems."""
@@ -220,7 +183,6 @@ class KernelBase(CertifiedModel):
             if whole and starts[0].beta is None and not progress.heard:
                 groups = [range(first, len(tasks), jobs) for first in range(min(jobs, len(tasks)))]
                 in_threads(solve_group, groups, jobs)
-            first = Monitor(pose(0), stopping, interrupt, None, begin)
             may_be_unreached = not progress.heard and has_constant_answer(first.objective)
             with nullcontext() if whole else one_blas_thread():
                 found = in_threads(solve, range(len(tasks)), jobs)

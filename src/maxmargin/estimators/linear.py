@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 from typing import Any
 
 import numpy as np
@@ -23,14 +25,17 @@ from maxmargin.data.targets import (
 )
 from maxmargin.estimators._base import LinearModel, fitting
 from maxmargin.estimators._checks import labels_of
+from maxmargin.estimators._hard_margin import fit_hard_linear
 from maxmargin.estimators._l1 import check_l1, dense_coef, fit_l1
+from maxmargin.estimators.kernel import SVC
 from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets, votes
 from maxmargin.objectives.base import Intercept
 from maxmargin.solvers import Solver
 
 _PARAMETERS = """C : float, default=1.0
-        Weight of the losses against ½‖w‖².
+        Weight of the losses against ½‖w‖². In classification `inf` asks for a hard margin, as for
+        `SVC`: y_i f(x_i) ≥ 1 throughout, or a `NotSeparableError` with its witness.
     lam : float or None, default=None
         If given, C = 1/(n_samples × lam): the λ of Pegasos. Weights count as repetitions.
     solver : str or Solver, default="auto"
@@ -54,7 +59,7 @@ _PARAMETERS = """C : float, default=1.0
     random_state : int, RandomState or None, default=None
         Seeds the order of the samples.
     verbose : int, default=0
-        Whether to report each look at the gap on standard error."""
+        Whether to report each gap check on standard error."""
 
 _ATTRIBUTES = """coef_ : ndarray of shape (n_problems, n_features), or (n_features,) in regression
         The weights: one row, or one for each class where there are more than two.
@@ -65,9 +70,11 @@ _ATTRIBUTES = """coef_ : ndarray of shape (n_problems, n_features), or (n_featur
     solutions_ : tuple of Solution
         Each problem's solution; `solution_` where there is only one.
     history_ : list of Record
-        (time, epoch, primal, dual, gap) at each look.
+        (time, epoch, primal, dual, gap) at each gap check.
     support_ : ndarray
         Indices of the support vectors.
+    alpha_, slack_ : ndarray, or list of one for each problem
+        α_i of every training sample; ξ_i, after `samples(X, y)`, which has a table of both.
     n_iter_ : int
         Epochs or Newton steps."""
 
@@ -181,6 +188,8 @@ class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 -
         classes = labels_of(y)
         kind = check_choice("multi_class", self.multi_class, ("ovr", "crammer_singer", "ovo"))
         loss = CLASSIFICATION[check_choice("loss", self.loss, CLASSIFICATION)]
+        if self._hard():
+            return self._fit_hard(X, y, sample_weight)
         sparse = check_choice("penalty", self.penalty, ("l2", "l1")) == "l1"
         if sparse:
             check_l1(self)
@@ -202,6 +211,22 @@ class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 -
             members, targets = pair_targets(class_members(y, classes))
             costs = [cost[rows] for rows in members]
             self._fit_targets(X, y, targets, costs, loss, members=members)
+        return self
+
+    def _hard(self) -> bool:
+        return self.lam is None and isinstance(self.C, numbers.Real) and float(self.C) == math.inf
+
+    def _fit_hard(self, X: Any, y: Any, sample_weight: Any) -> LinearSVC:
+        """Fit a hard margin: by SMO, whatever the solver."""
+        if self._intercept() is Intercept.PENALIZED or self.loss == "perceptron":
+            raise ValueError(
+                "C=inf is for the hinge losses, with a free intercept or none. For a penalised one"
+                " append a column of ones to X and give fit_intercept=False."
+            )
+        names = ("C", "fit_intercept", "multi_class", "class_weight", "tol", "max_time", "n_jobs")
+        shared = {name: getattr(self, name) for name in names}
+        svc = SVC(kernel="linear", verbose=self.verbose, max_iter=self.max_iter, **shared)
+        fit_hard_linear(self, svc, X, y, sample_weight)
         return self
 
     def decision_function(self, X: Any) -> Array:

@@ -59,7 +59,7 @@ class CrammerSingerObjective(Objective):
     of the matrix of shape (K, d), `coef` goes back.
     """
 
-    loss: ClassVar[Loss] = HINGE
+    loss: ClassVar[Loss] = HINGE  # type: ignore[misc]
     unit: ClassVar[float] = 1.0  # the scale of f
 
     problem: Problem

@@ -47,6 +47,10 @@ class HardMarginObjective(KernelObjective):
         """None: errors of f are allowed for at every sample alike."""
         return np.zeros(len(z), dtype=bool)
 
+    def reduced(self, w: Array, b: float, beta: Array) -> None:
+        """None: there is no such problem."""
+        del w, b, beta
+
     def _clipped(self, beta: Array) -> Array:
         return np.clip(beta, self.box.lower, self.box.upper)
 

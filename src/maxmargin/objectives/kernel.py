@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 import maxmargin._core as _core
 from maxmargin.certificate import Certificate, Status, certificate_of_sums
 from maxmargin.data.arrays import UNIT, Array, Matrix
+from maxmargin.data.problem import Problem
 from maxmargin.kernels import Kernel, Linear, Precomputed, mercer_check
 from maxmargin.losses import Loss
 from maxmargin.objectives.base import (
@@ -120,11 +121,12 @@ class KernelObjective(ScalarObjective):
         A sample's share of the gap changes with f at the rate β_i − pull_i, where pull_i is the end
         of its box to which f draws it, or, near a kink of the loss, any end. Errors of different
         samples are independent: four standard deviations of their sum are allowed for. What rounds
-        a sum z + b at a kink is added to the spread.
+        a sum z + b at a kink is added to the spread, unless z = 0.
         """
         box, epsilon, (bias, spread, exact) = self.box, self.loss.epsilon, error
-        reach = self.problem.extent.reach + epsilon
-        spread += UNIT * (self.loss.target_scale if self.loss.one_sided else reach)
+        if bias or spread:
+            reach = self.problem.extent.reach + epsilon
+            spread += UNIT * (self.loss.target_scale if self.loss.one_sided else reach)
         miss = self.loss.target_scale * self.problem.y - f
         ends = np.where(miss < -epsilon, box.lower, 0.0)
         rate = beta - np.where(miss > epsilon, box.upper, ends)
@@ -206,6 +208,32 @@ class KernelObjective(ScalarObjective):
             return point.beta, point.z, point.error
         beta = self.feasible(point.beta)
         return beta, self.kernel_values(beta), None
+
+    def reduced(self, w: Array, b: float, beta: Array) -> KernelObjective | None:
+        """Return a problem with fewer variables whose optimum is this one's, up to rounding.
+
+        With targets far from 0, the rounding of the intercept, here as given back, may cost more
+        than the fit itself; w adapts to it where it is a constant of the problem.
+        """
+        del beta
+        problem = self.problem
+        far = not self.loss.one_sided and problem.level.height != 0.0
+        if not far or self.intercept is not Intercept.FREE:
+            return None
+        rest = Problem(problem.X, problem.y - problem.own_intercept(w, b), problem.cost)
+        return KernelObjective(rest, self.loss, Intercept.NONE, self.kernel)
+
+    def judge_reduced(
+        self, reduced: KernelObjective, answer: tuple[Array, float, Array], before: Any
+    ) -> Judged:
+        """Judge the answer (w, b, β) of the reduced problem, at the b and β that were found before.
+
+        At a given b the β of the answer need not be balanced.
+        """
+        del reduced
+        w, b = answer[0], self.problem.own_intercept(answer[0], before.b)
+        point = PrimalDual(w, b, before.beta, self.kernel_values(w))
+        return Judged(point, self.certify(point), self.loss, paired=True)
 
     def certify(self, point: PrimalDual) -> Certificate:
         """Judge f = Σ w_j k(x_j, ·) + b by a feasible β.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,6 +96,28 @@ class NuObjective(KernelObjective):
     @property
     def _least_tube(self) -> float:
         return 0.0
+
+    def reduced(self, w: Array, b: float, beta: Array) -> KernelObjective | None:
+        """Return the problem at ε = 0, which is the optimum where Σ |β_i| stays below s.
+
+        There no β_i is the small difference of two large variables.
+        """
+        del w, b
+        if self.loss.one_sided or float(np.abs(beta).sum()) >= self.nu_sum:
+            return None
+        loss = replace(self.loss, epsilon=0.0)
+        return KernelObjective(self.problem, loss, self.intercept, self.kernel)
+
+    def judge_reduced(
+        self, reduced: KernelObjective, answer: tuple[Array, float, Array], before: Any
+    ) -> Judged:
+        """Judge the answer of the reduced problem as it is."""
+        del before
+        w, b, beta = answer
+        posed, beta = self.at(reduced.loss.epsilon), self.feasible(beta)
+        point = PrimalDual(w, self.problem.own_intercept(w, b), beta, self.kernel_values(w))
+        shares = posed.shares(point.z + point.b, beta)
+        return Judged(point, posed.certify(point), posed.loss, 0.0, shares, paired=True)
 
     def shares(self, f: Array, beta: Array) -> dict[str, float]:
         """Return the shares of margin errors and of support vectors: ν lies between them."""

@@ -149,7 +149,7 @@ class Monitor:
             self._interrupt.requested = True
 
     def due(self, n_iter: int) -> bool:
-        """Whether it is time for a look at the progress, even if there is little hope."""
+        """Whether a gap check is due, even if no proof is expected."""
         return n_iter >= self._next_look
 
     def until_due(self, n_iter: int) -> int:
@@ -158,8 +158,21 @@ class Monitor:
 
     def judge(self, point: PrimalDual, n_iter: int) -> Status:
         """Complete and certify the point, remember what is best of it, and decide."""
-        self._keep(self.objective.judge(point))
+        return self.accept(self.objective.judge(point), n_iter)
+
+    def accept(self, judged: Judged, n_iter: int) -> Status:
+        """Remember what is best of a point that was judged elsewhere, and decide."""
+        self._keep(judged)
         return self._decide(n_iter)
+
+    def of(self, objective: Objective, n_iter: int) -> Monitor:
+        """Return a monitor of another objective for the time that is left, and so many iterations.
+
+        Fewer if max_iter says so.
+        """
+        most = self.iterations_left(n_iter, n_iter)
+        stopping = replace(self.stopping, max_iter=most)
+        return Monitor(objective, stopping, self._interrupt, None, self._begin)
 
     def improve(self, point: PrimalDual) -> None:
         """Take this point, which needs no completion, instead of a best one with a larger gap."""

@@ -28,6 +28,7 @@ from maxmargin.solvers.kernel.active_set import Refinement, affordable
 from maxmargin.solvers.kernel.dense_smo import solve_whole
 from maxmargin.solvers.kernel.free_variables import moved
 from maxmargin.solvers.kernel.row_source import KernelSamples, affords_float64, refuse_huge_values
+from maxmargin.solvers.kernel.stalled import settled
 from maxmargin.solvers.kernel.subset_start import NEAR, Screening
 from maxmargin.solvers.requirements import require
 
@@ -121,7 +122,12 @@ class SMO:
         """Make outer steps; when the gap looks small enough, ask for the proof."""
         _require(objective)
         if self._is_small(objective):
-            return solve_whole(self.name, objective, monitor, start)
+            found = solve_whole(self.name, objective, monitor, start)
+        else:
+            found = self._solve_large(objective, monitor, start)
+        return settled(self, objective, monitor, found)
+
+    def _solve_large(self, objective: KernelObjective, monitor: Monitor, start: Start) -> Solution:
         _require_float32(objective)
         try:
             return self._solve(objective, monitor, start)
@@ -144,7 +150,7 @@ class SMO:
         if whole:
             steps = monitor.iterations_left(part.n_iter, most)
         shrinking = whole and monitor.tol < NEAR and part.applies() and _short_of_rows(samples, n)
-        doubts, hope = 0, _Hope(hulls=form.hulls)
+        doubts, stall = 0, StallDetector(hulls=form.hulls)
         float64 = Refinement(objective, form, self._pairs_before_float64(samples, n))
         while True:
             if not form.hulls:
@@ -165,10 +171,10 @@ class SMO:
             if satisfied:
                 tol *= 0.5
                 doubts += monitor.doubt > _DOUBTFUL * monitor.tol * abs(monitor.dual)
-            lost = hope.lost(monitor, satisfied, exact)
+            lost = stall.reached(monitor, satisfied, exact)
             if lost and not (exact or satisfied):
-                doubts, hope, lost = 2, _Hope(hulls=form.hulls), False
-            if float64.due(smo, lost or (exact and hope.slow)):
+                doubts, stall, lost = 2, StallDetector(hulls=form.hulls), False
+            if float64.due(smo, lost or (exact and stall.slow)):
                 known = z if exact else exact_values(objective, beta, monitor)
                 status = float64.run(smo, monitor, known, affordable(self.cache_size), n_iter)
                 variables, z, exact = float64.variables, float64.z, known is not None
@@ -244,7 +250,7 @@ class SMO:
         return fast and objective.problem.n_samples <= self.small
 
 
-class _Hope:
+class StallDetector:
     """Counts the looks in a row that brought nothing."""
 
     def __init__(self, *, hulls: bool) -> None:
@@ -253,7 +259,7 @@ class _Hope:
         self.highest, self.in_vain = -math.inf, 0
         self.slow = False  # the last point that seemed good enough did not halve the gap
 
-    def lost(self, monitor: Monitor, satisfied: bool, exact: bool) -> bool:
+    def reached(self, monitor: Monitor, satisfied: bool, exact: bool) -> bool:
         """Whether there are too many of points that seemed good enough, or after all the steps."""
         if satisfied:
             gap = monitor.history[-1].gap

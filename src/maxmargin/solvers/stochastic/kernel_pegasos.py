@@ -16,7 +16,6 @@ from maxmargin.data.checks import as_floats, check_count, check_positive
 from maxmargin.data.problem import Problem
 from maxmargin.kernels import Kernel
 from maxmargin.objectives.base import Intercept, PrimalDual
-from maxmargin.objectives.crammer_singer import CrammerSingerObjective
 from maxmargin.objectives.kernel import KernelObjective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution
@@ -66,9 +65,7 @@ class KernelPegasos(Pegasos):
                 " Give projection=False."
             )
 
-    def solve(
-        self, objective: KernelObjective | CrammerSingerObjective, monitor: Monitor, start: Start
-    ) -> Solution:
+    def solve(self, objective: Any, monitor: Monitor, start: Start) -> Solution:
         """Descend, from a given start with the steps that come after those made before."""
         require(objective, self.name, (KernelObjective,))
         require_regularized(objective, self.name)
@@ -89,7 +86,7 @@ class KernelDescent(Descent):
 
     def __init__(self, settings: KernelPegasos, objective: KernelObjective, seed: int) -> None:
         size = settings.rows_a_step(objective.problem.n_samples)
-        super().__init__(objective, size, seed, uniform=settings.sampling == "uniform")
+        super().__init__(objective, size, seed, uniform=settings.sampling == "uniform")  # type: ignore[arg-type]
         self.kernel = objective.kernel
         self.dimension = 2 * objective.problem.n_samples
         self.rows = settings.view(self.kernel, objective.problem.X, self.dimension)
@@ -102,7 +99,7 @@ class KernelDescent(Descent):
         return np.concatenate([beta, *self._values(beta)])
 
     def judge(self, monitor: Monitor, w: Array, b: float, beta: Array) -> Status:
-        """Show the monitor a point, with kernel values that are computed anew."""
+        """Show the monitor a point, with kernel values that are computed again."""
         coef, beta = w[: len(beta)].copy(), self.objective.feasible(beta)
         values, dual_values = self._values(coef, beta)
         return monitor.judge(PrimalDual(coef, b, beta, values, dual_values), self.sampler.epochs)
@@ -144,7 +141,7 @@ class KernelPegasosStream(PegasosStream):
         self.support, self.iterate = support, Iterate(len(coef))
         self.resume(coef, b, steps)
 
-    def objective(self, X: Matrix, y: Array, weight: Array | None = None) -> KernelObjective:
+    def objective(self, X: Matrix, y: Array, weight: Array | None = None) -> Any:
         """Return the objective of one batch: C_i = weight / (λ n)."""
         problem = Problem(X, y, self._cost(X, weight))
         objective = KernelObjective(problem, self.loss, self.intercept, kernel=self.kernel)
@@ -180,7 +177,7 @@ class KernelPegasosStream(PegasosStream):
         if self.intercept is Intercept.FREE:
             core.b = float(np.clip(core.b, -self._farthest, self._farthest))
 
-    def _rows(self, objective: KernelObjective) -> Any:
+    def _rows(self, objective: Any) -> Any:
         return self.settings.view(self.kernel, objective.problem.X, len(self.iterate.v))
 
     def _keep(self, X: Matrix) -> None:
