@@ -27,7 +27,6 @@ from maxmargin.estimators._base import LinearModel, fitting
 from maxmargin.estimators._checks import labels_of
 from maxmargin.estimators._hard_margin import fit_hard_linear
 from maxmargin.estimators._l1 import check_l1, dense_coef, fit_l1
-from maxmargin.estimators.kernel import SVC
 from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets, votes
 from maxmargin.objectives.base import Intercept
@@ -218,6 +217,8 @@ class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 -
 
     def _fit_hard(self, X: Any, y: Any, sample_weight: Any) -> LinearSVC:
         """Fit a hard margin: by SMO, whatever the solver."""
+        from maxmargin.estimators.kernel import SVC  # noqa: PLC0415 - SVC is built on LinearSVC
+
         if self._intercept() is Intercept.PENALIZED or self.loss == "perceptron":
             raise ValueError(
                 "C=inf is for the hinge losses, with a free intercept or none. For a penalised one"
