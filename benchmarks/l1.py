@@ -1,4 +1,4 @@
-"""LinearSVC(penalty="l1") beside LIBLINEAR's -s 5, in turns.
+"""LinearSVC(penalty="l1") beside LIBLINEAR's -s 5, interleaved.
 
     python -m benchmarks.l1 [--repeats 7] [--data ...] [--only a9a ...]
 
@@ -96,7 +96,7 @@ def loosest(problem: Problem, fit: Fit, limit: float) -> float | None:
 
 
 def turns(fits: list[tuple[Fit, float]], repeats: int) -> list[float]:
-    """Median processor seconds of each, taken in turns."""
+    """Median processor seconds of each, interleaved."""
     seconds: list[list[float]] = [[] for _ in fits]
     for _ in range(repeats):
         for (fit, tol), own in zip(fits, seconds, strict=True):
@@ -148,8 +148,8 @@ scikit-learn ships it, `LinearSVC(penalty="l1", dual=False)`. Hardness goes by C
 `l1_min_c`. Each fits at the loosest tolerance of {LADDER[0]:g}, {LADDER[1]:g}, … {LADDER[-1]:g}
 that ends within the target of the optimum, which is known to 1e-8. `proven` is our time until that
 target is proven, not only reached; LIBLINEAR proves nothing. Medians of the processor time of
-{args.repeats} rounds in which each has its turn, one thread, with all conversions of the data.
-`ratio` is LIBLINEAR's time over ours.
+{args.repeats} interleaved rounds, one thread, with all conversions of the data. `ratio` is
+LIBLINEAR's time over ours.
 {about["cpu"]}, {about["cores"]} cores, load {load_before:.1f} at the start, {today}.
 
 """
