@@ -187,11 +187,11 @@ class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 -
         classes = labels_of(y)
         kind = check_choice("multi_class", self.multi_class, ("ovr", "crammer_singer", "ovo"))
         loss = CLASSIFICATION[check_choice("loss", self.loss, CLASSIFICATION)]
-        if self._hard():
-            return self._fit_hard(X, y, sample_weight)
         sparse = check_choice("penalty", self.penalty, ("l2", "l1")) == "l1"
         if sparse:
             check_l1(self)
+        if self._hard():
+            return self._fit_hard(X, y, sample_weight)
         cost = sample_costs(X, self.C, self.lam, sample_weight)
         cost = class_costs(cost, self.class_weight, classes, y)
         check_several_classes(classes, y, cost)
