@@ -30,10 +30,11 @@ from maxmargin.objectives import (
     NuObjective,
     Objective,
     PrimalDual,
-    certify,
 )
 from maxmargin.solution import NotSeparableError, Solution
 from maxmargin.solvers import QP, SGD, SMO, DualCD, KernelPegasos, Newton, Pegasos
+from maxmargin.theory.model_certificate import ModelCertificate, certify
+from maxmargin.theory.verification import Verification, verify
 
 __version__ = "0.1.0"
 
@@ -57,6 +58,7 @@ __all__ = [
     "LinearObjective",
     "LinearSVC",
     "LinearSVR",
+    "ModelCertificate",
     "Newton",
     "NotSeparableError",
     "NuObjective",
@@ -70,5 +72,7 @@ __all__ = [
     "Problem",
     "Solution",
     "Status",
+    "Verification",
     "certify",
+    "verify",
 ]

@@ -35,6 +35,8 @@ from maxmargin.data.origin import UNMOVED, Level, centred, far_centre
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import class_numbers
 from maxmargin.estimators._checks import flat_targets, named_alike
+from maxmargin.estimators._report import Reported
+from maxmargin.estimators._samples import SamplesMixin
 from maxmargin.estimators._warn import warn
 from maxmargin.losses import Loss
 from maxmargin.multiclass.decomposition import collapsed
@@ -133,7 +135,7 @@ def fitting(fit: Callable[..., Any]) -> Callable[..., Any]:
     return whole_or_nothing
 
 
-class CertifiedModel(CallbackSupportMixin, BaseEstimator):
+class CertifiedModel(SamplesMixin, Reported, CallbackSupportMixin, BaseEstimator):
     """An estimator whose fit leaves `solutions_`, each with its certificate."""
 
     solutions_: tuple[Solution, ...]
@@ -243,7 +245,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
 
     @property
     def history_(self) -> list[Record] | list[list[Record]]:
-        """(time, epoch, primal, dual, gap) at each look; a list for each class if there are > 2."""
+        """(time, epoch, primal, dual, gap) at each gap check; a list a class if there are > 2."""
         histories = [solution.history for solution in self._solved("history")]
         return histories[0] if len(histories) == 1 else histories
 
@@ -268,7 +270,9 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         for seed, solution, cost in zip(seeds, last, costs, strict=True):
             ratio = float(cost.mean()) / max(solution.mean_cost, 1e-300)
             w = solution.w if solution.w.shape[-1] == n_features else None
-            past = int(solution.notes.get("epochs", 1)) if ratio == 1.0 else 1  # else all anew
+            past = (
+                int(solution.notes.get("epochs", 1)) if ratio == 1.0 else 1
+            )  # else from the start
             b = solution.b if getattr(self, "fit_intercept", True) else 0.0 * solution.b
             if problem is not None and w is not None:
                 b = problem.own_intercept(w, b)

@@ -30,6 +30,7 @@ from maxmargin.estimators._approximate import Posing
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._checks import labels_of
 from maxmargin.estimators._duplicates import groups_of, spread_over
+from maxmargin.estimators._hard_margin import refuse_through_origin, solve_through_origin
 from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.estimators._landmarks import LandmarkModel, QuietSVC
 from maxmargin.kernels import Kernel
@@ -119,7 +120,7 @@ class SVC(ClassifierMixin, LandmarkModel):
     random_state : int, RandomState or None, default=None
         Seeds the draws of Pegasos; the others are deterministic.
     verbose : int, default=0
-        Whether to report each look at the gap on standard error.
+        Whether to report each gap check on standard error.
 
     Attributes
     ----------
@@ -128,7 +129,9 @@ class SVC(ClassifierMixin, LandmarkModel):
         and `intercept_` have a row for each class: f_j(x) = Σ_i dual_coef_[j, i] k(x_i, x) + b_j.
         With `landmarks` these are the support vectors, and there is a row for each problem.
     certificate_, solutions_, history_
-        The proof, each problem's solution, the looks at the gap.
+        The proof, each problem's solution, the gap checks.
+    alpha_, slack_ : ndarray, or list of one for each problem
+        α_i of every training sample; ξ_i, after `samples(X, y)`, which has a table of both.
 
     Examples
     --------
@@ -314,8 +317,6 @@ class SVC(ClassifierMixin, LandmarkModel):
             if nu_sum is not None:
                 return NuObjective(problem, HINGE, self._intercept(), kernel, nu_sum)
             return KernelObjective(problem, HINGE, self._intercept(), kernel)
-        if not self.fit_intercept:
-            raise ValueError("C=inf needs fit_intercept=True: give a large finite C instead.")
         side_costs(problem.y, problem.cost, "C=inf")
         objective = HardMarginObjective(problem, HINGE, Intercept.FREE, kernel)
         if not objective.convex:
@@ -324,6 +325,11 @@ class SVC(ClassifierMixin, LandmarkModel):
                 " C, or a kernel without negative eigenvalues (see maxmargin.kernels.mercer_check)."
             )
         return objective
+
+    def _solve(self, posed: Posed, tasks: list[Task], *, pairs: bool = False) -> Progress:
+        if self._hard() and not self.fit_intercept:
+            return solve_through_origin(self, posed, tasks)
+        return super()._solve(posed, tasks, pairs=pairs)
 
     def _refuse_inseparable(
         self, sides: Iterable[tuple[Any, Any]], tasks: list[Task], X: Matrix
@@ -335,6 +341,10 @@ class SVC(ClassifierMixin, LandmarkModel):
             if solution.status is not Status.INFEASIBLE:
                 continue
             witness = np.zeros(X.shape[0])
+            if not self.fit_intercept:
+                witness[rows] = solution.beta
+                distance = math.sqrt(0.5 / solution.certificate.dual)
+                refuse_through_origin(pair, witness, distance, X)
             witness[rows] = solution.beta / solution.beta.sum(where=solution.beta > 0.0)
             raise NotSeparableError(
                 pair,

@@ -45,7 +45,7 @@ class SVR(RegressorMixin, LandmarkModel):
     support_, support_vectors_, n_support_, dual_coef_, intercept_
         As in `sklearn.svm.SVR`.
     certificate_, solution_, history_
-        The proof, the solution, the looks at the gap.
+        The proof, the solution, the gap checks.
     """
 
     _solvers = ("smo", "qp")

@@ -309,7 +309,7 @@ random_state, verbose
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
                 f"classes={classes!r} differs from the labels {self.classes_.tolist()} that this"
-                " model knows. Clone it to start anew."
+                " model knows. Clone it to start afresh."
             )
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
@@ -459,7 +459,7 @@ random_state, verbose
         if fitted and not np.array_equal(classes, self.classes_):
             raise ValueError(
                 f"classes={classes.tolist()} differs from the labels {self.classes_.tolist()} that"
-                " fit saw. Clone the estimator to start anew."
+                " fit saw. Clone the estimator to start afresh."
             )
         return np.asarray(classes)
 

@@ -76,6 +76,14 @@ class Monitor:
         self._n_iter = 0
         self._unmoved = 0  # gap checks in a row
 
+    def on(self, objective: Objective, rough: float) -> Monitor:
+        """Return a monitor of a problem on the way, to a gap not below that, of which none is told.
+
+        It has the same limits and the same clock.
+        """
+        stopping = replace(self.stopping, tol=max(rough, self.stopping.tol))
+        return Monitor(objective, stopping, self._interrupt, None, self._begin)
+
     @property
     def tol(self) -> float:
         """The relative gap asked for."""
@@ -141,7 +149,7 @@ class Monitor:
             self._interrupt.requested = True
 
     def due(self, n_iter: int) -> bool:
-        """Whether it is time for a look at the progress, even if there is little hope."""
+        """Whether a gap check is due, even if no proof is expected."""
         return n_iter >= self._next_look
 
     def until_due(self, n_iter: int) -> int:

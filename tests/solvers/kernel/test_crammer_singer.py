@@ -296,10 +296,10 @@ def test_a_time_limit_leaves_a_proven_model(monkeypatch, small, exact):
     objective = joint(X, y, Gaussian(0.05), C=1e4)
     solution = solve(objective, 1e-12, max_time=0.05, small=small)
     assert solution.status is Status.STOPPED_BY_TIME
-    anew = objective.certify(PrimalDual(None, solution.b, solution.beta))
+    again = objective.certify(PrimalDual(None, solution.b, solution.beta))
     claimed = solution.certificate
-    assert anew.gap <= claimed.gap * (1 + 1e-6)
-    assert anew.primal == pytest.approx(claimed.primal, rel=1e-4, abs=claimed.gap)
+    assert again.gap <= claimed.gap * (1 + 1e-6)
+    assert again.primal == pytest.approx(claimed.primal, rel=1e-4, abs=claimed.gap)
 
 
 @pytest.mark.parametrize("small", [0, 1024])

@@ -322,7 +322,7 @@ def test_verbose_speaks_between_looks(monkeypatch, capfd):
     assert any("dual" in line and "gap" not in line for line in lines)
 
 
-def test_sums_go_to_float64_before_hope_is_lost(monkeypatch):
+def test_sums_go_to_float64_before_a_stall_is_reported(monkeypatch):
     """With float32 sums, points that get no better are a reason for better sums."""
     sharpness = []
     sums = smo_module._sums
@@ -335,7 +335,7 @@ def test_sums_go_to_float64_before_hope_is_lost(monkeypatch):
     monkeypatch.setattr(smo_module, "affords_float64", lambda *_: False)
     monkeypatch.setattr(KernelObjective, "gap_check_interval", 1)
     monkeypatch.setattr(smo_module, "_IN_VAIN", 1)
-    monkeypatch.setattr(smo_module._Hope, "lost", lambda *_: len(sharpness) == 2)
+    monkeypatch.setattr(smo_module.StallDetector, "reached", lambda *_: len(sharpness) == 2)
     X, y = samples(1500)
     solution = solve(make(Gaussian(1.0), X=X, y=y), tol=1e-4)
     assert solution.status is Status.OPTIMAL

@@ -193,7 +193,7 @@ def test_the_first_epoch_is_that_of_every_class_alone(loss):
         alone = objective_of(X, (numbers != j).astype(np.int32), loss)
         beta, w, order = np.zeros(len(X)), np.zeros(6), np.arange(len(X), dtype=np.int32)
         sweep = _core.Sweep(len(X))
-        sweep.share = 1.0  # no taste of the rows, and no scaling
+        sweep.share = 1.0  # no warm-up pass, and no scaling
         _core.dual_cd(
             alone.problem.rows, alone.terms, alone.problem.squared_norms, _core.Bias(0.0, 0.0),
             False, beta, w, order, sweep, _core.Random(3), 1, 0.0, 1e9,

@@ -288,7 +288,7 @@ def test_a_start_is_not_lost(solver, intercept):
     start = Start(0, best.beta, best.b)
     assert fit(objective, solver, tol=1e-5, start=start).n_iter == 0
     again = fit(objective, solver, tol=1e-12, max_iter=2, start=start)
-    # W is made anew of a beta that was balanced for the proof: not quite the W of the solution.
+    # W is made again of a beta that was balanced for the proof: not quite the W of the solution.
     slack = 1e-7 if intercept is Intercept.FREE else 1e-10
     assert again.certificate.gap <= 1.001 * best.certificate.gap + slack * best.certificate.primal
 

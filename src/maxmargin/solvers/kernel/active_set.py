@@ -20,7 +20,7 @@ from maxmargin.objectives.kernel import KernelObjective, expansion_blocks
 from maxmargin.objectives.standard_form import StandardForm
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.monitor import Monitor
-from maxmargin.solvers.kernel.dense_smo import STEPS_PER_LOOK, StallCount
+from maxmargin.solvers.kernel.dense_smo import STEPS_PER_CHECK_OF_GAP, StallCount
 
 Index = NDArray[np.intp]
 
@@ -177,7 +177,7 @@ def _until_others_join(
     """Make outer steps until the gap of all samples is proven, or some that are not active gain."""
     tol = _AMPLE * monitor.tol
     while True:
-        left = monitor.iterations_left(before + smo.outer_steps, STEPS_PER_LOOK)
+        left = monitor.iterations_left(before + smo.outer_steps, STEPS_PER_CHECK_OF_GAP)
         satisfied = smo.run(tol, point.form.negligible, left, monitor.stopped)
         n_iter = before + smo.outer_steps
         if not point.take(smo, monitor):
@@ -192,7 +192,7 @@ def _until_others_join(
 
 
 class Refinement:
-    """The change from float32 to float64, made once: when float32 has cost as much, or is in vain.
+    """The change from float32 to float64, made once: when float32 has cost as much, or stalls.
 
     `pairs_before` says how many pairs of SMO cost as much.
     """

@@ -19,7 +19,7 @@ from maxmargin.objectives.nu import NuObjective, shares_of, short
 from maxmargin.objectives.rounding import expansion_error
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Record, Solution
-from maxmargin.solvers.kernel.dense_smo import STEPS_PER_LOOK, refuse_improper
+from maxmargin.solvers.kernel.dense_smo import STEPS_PER_CHECK_OF_GAP, refuse_improper
 
 #: Rows, targets and costs of one problem.
 Task = tuple[NDArray[np.intp], Array, Array]
@@ -60,7 +60,7 @@ def solve_parts(
     negligible = _negligible(diagonal, begins, totals, given)
 
     parts = _core.Parts(K, ends, samples, y, cost, given, free)
-    beta, most = np.zeros(len(y)), monitor.iterations_left(0, STEPS_PER_LOOK)
+    beta, most = np.zeros(len(y)), monitor.iterations_left(0, STEPS_PER_CHECK_OF_GAP)
     outcomes = parts.solve(negligible, monitor.tol, most, monitor.stopped, beta)
     verdicts, seconds = parts.judge(beta), monitor.seconds
 

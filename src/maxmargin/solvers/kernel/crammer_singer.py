@@ -31,7 +31,7 @@ from maxmargin.solvers.kernel.smo import (
 
 #: Between looks at a gap that is not promising. Small problems are looked at often: a look brings a
 #: step in all free variables at once.
-_STEPS_PER_LOOK, _STEPS_IF_SMALL = 500, 20
+_STEPS_PER_CHECK_OF_GAP, _STEPS_IF_SMALL = 500, 20
 
 #: Looks in a row that neither lower the gap by a tenth nor, unless a proof was expected, raise the
 #: dual beyond rounding.
@@ -87,7 +87,7 @@ class ClassSMO:
         small = n <= self.small and objective.kernel.mercer is not None
         K = kernel_matrix(objective) if small else None
         ascent = _Ascent(self, objective, K)
-        most = _STEPS_PER_LOOK if K is None else _STEPS_IF_SMALL
+        most = _STEPS_PER_CHECK_OF_GAP if K is None else _STEPS_IF_SMALL
         steps, tol = monitor.iterations_left(0, most), monitor.tol
         if start.beta is not None:  # a start is looked at before the first step
             b = np.zeros(objective.n_classes) + start.b

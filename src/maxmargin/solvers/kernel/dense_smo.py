@@ -17,7 +17,7 @@ from maxmargin.solvers.base import Start
 from maxmargin.solvers.kernel.row_source import LARGEST, refuse_huge_values
 
 #: Outer steps between looks at a gap that is not promising.
-STEPS_PER_LOOK = 100
+STEPS_PER_CHECK_OF_GAP = 100
 
 #: Looks in a row at points that seemed good enough, without a gap lower by a tenth.
 _PATIENCE = 30
@@ -58,7 +58,7 @@ def solve_whole(name: str, objective: KernelObjective, monitor: Monitor, start: 
     if begin.any():
         smo.start(form.by_group(begin))
     tol, stall = monitor.tol, StallCount()
-    steps = 0 if start.beta is not None else monitor.iterations_left(0, STEPS_PER_LOOK)
+    steps = 0 if start.beta is not None else monitor.iterations_left(0, STEPS_PER_CHECK_OF_GAP)
     while True:
         satisfied = smo.run(tol, form.negligible, steps, monitor.stopped)
         status = monitor.judge(PrimalDual(None, 0.0, smo.beta, smo.values), smo.outer_steps)
@@ -69,7 +69,7 @@ def solve_whole(name: str, objective: KernelObjective, monitor: Monitor, start: 
             if stall.reached(monitor.history[-1].gap):
                 status = Status.STALLED
                 break
-        steps = monitor.iterations_left(smo.outer_steps, STEPS_PER_LOOK)
+        steps = monitor.iterations_left(smo.outer_steps, STEPS_PER_CHECK_OF_GAP)
     return monitor.finish(name, status, violation=smo.violation, steps=smo.steps)
 
 

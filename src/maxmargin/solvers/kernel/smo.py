@@ -150,7 +150,7 @@ class SMO:
         if whole:
             steps = monitor.iterations_left(part.n_iter, most)
         shrinking = whole and monitor.tol < NEAR and part.applies() and _short_of_rows(samples, n)
-        doubts, hope = 0, _Hope(hulls=form.hulls)
+        doubts, stall = 0, StallDetector(hulls=form.hulls)
         float64 = Refinement(objective, form, self._pairs_before_float64(samples, n))
         while True:
             if not form.hulls:
@@ -171,10 +171,10 @@ class SMO:
             if satisfied:
                 tol *= 0.5
                 doubts += monitor.doubt > _DOUBTFUL * monitor.tol * abs(monitor.dual)
-            lost = hope.lost(monitor, satisfied, exact)
+            lost = stall.reached(monitor, satisfied, exact)
             if lost and not (exact or satisfied):
-                doubts, hope, lost = 2, _Hope(hulls=form.hulls), False
-            if float64.due(smo, lost or (exact and hope.slow)):
+                doubts, stall, lost = 2, StallDetector(hulls=form.hulls), False
+            if float64.due(smo, lost or (exact and stall.slow)):
                 known = z if exact else exact_values(objective, beta, monitor)
                 status = float64.run(smo, monitor, known, affordable(self.cache_size), n_iter)
                 variables, z, exact = float64.variables, float64.z, known is not None
@@ -250,7 +250,7 @@ class SMO:
         return fast and objective.problem.n_samples <= self.small
 
 
-class _Hope:
+class StallDetector:
     """Counts the looks in a row that brought nothing."""
 
     def __init__(self, *, hulls: bool) -> None:
@@ -259,7 +259,7 @@ class _Hope:
         self.highest, self.in_vain = -math.inf, 0
         self.slow = False  # the last point that seemed good enough did not halve the gap
 
-    def lost(self, monitor: Monitor, satisfied: bool, exact: bool) -> bool:
+    def reached(self, monitor: Monitor, satisfied: bool, exact: bool) -> bool:
         """Whether there are too many of points that seemed good enough, or after all the steps."""
         if satisfied:
             gap = monitor.history[-1].gap

@@ -129,7 +129,7 @@ class Screening:
         return gap <= tol * abs(form.state(beta, self.z)[1])
 
     def values(self) -> Array:
-        """Kβ anew, whatever the clock says."""
+        """Kβ again, whatever the clock says."""
         return self._sums(np.arange(len(self.beta)), self.beta)
 
     def _sums(self, some: Index, change: Array) -> Array:

@@ -17,7 +17,7 @@ from maxmargin.solution import Solution
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.linear.intercept import short_bias_of
 
-#: The rows set aside come back whenever the sweep's gap has fallen by this factor, and as many
+#: Shrunk rows come back whenever the sweep's gap has fallen by this factor, and as many
 #: steps as three visits to every row have been made.
 RECALL, VISITS = 0.25, 3
 
@@ -29,7 +29,8 @@ RELAX, LAST_RELAX, NEAR, TRUST = 1.4, 0.8, 2.5, 0.85
 #: Epochs are made in float32 down to this gap, and to the first look at most.
 NARROW_GAP = 1e-4
 
-#: A proof costs about two visits to every row: without hope it is not asked for before this many.
+#: A proof costs about two visits to every row: one that is not expected to succeed is not asked for
+#: before this many.
 VISITS_BEFORE_LOOK = 32
 
 
@@ -71,12 +72,12 @@ class _Ascent:
 
     @property
     def gap(self) -> float:
-        """What the last epoch seems to have left of the relative gap, rows set aside apart."""
+        """What the last epoch seems to have left of the relative gap, shrunk rows apart."""
         sweep = self.sweep
         return sweep.left / sweep.last_dual if sweep.last_dual > 0.0 else math.inf
 
     def widen(self) -> None:
-        """Go on in float64, with the weights summed up anew."""
+        """Go on in float64, with the weights summed up again."""
         beta = -self.alpha[:, : self.objective.n_classes]
         beta[self.objective.own] += self.objective.problem.cost
         self.narrow, self.W = False, self.objective.weights(beta)

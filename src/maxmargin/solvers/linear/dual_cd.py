@@ -86,7 +86,7 @@ class DualCD:
             if promising:
                 trust *= 0.5
             if promising or monitor.history[-1].gap > 4.0 * sweep.last_gap:
-                # Rows were set aside too early, or will be looked at again before the next proof.
+                # Rows were shrunk too early, or will be looked at again before the next proof.
                 sweep.n_active, sweep.share = n, 1.0
         return monitor.finish(self.name, status)
 
@@ -95,7 +95,7 @@ def _narrow(objective: LinearObjective, monitor: Monitor) -> bool:
     """Whether weights in float32 will do until the first look.
 
     They are half as many cache lines of a w too long for the cache, and cost ½‖δ‖² of the gap if δ
-    is their rounding. If that look is no proof, the weights are summed anew, in float64.
+    is their rounding. If that look is no proof, the weights are summed again, in float64.
     """
     problem, loss = objective.problem, objective.loss
     reach = 1.0 if loss.one_sided else problem.extent.reach

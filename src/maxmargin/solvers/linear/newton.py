@@ -33,12 +33,12 @@ _BLAS = _core.Blas(
 MAX_FEATURES = 10_000
 
 #: Between looks at a gap that is not promising.
-_STEPS_PER_LOOK = 25
+_STEPS_PER_CHECK_OF_GAP = 25
 
 #: Looks in a row that do not lower the gap by a tenth: rounding is what is left.
 _IN_VAIN = 8
 
-#: That a sample should hold at most, since it is a copy, if a smaller one can lend its curvature.
+#: That a sample should hold at most, since it is a copy, if a smaller one can give its Hessian.
 _SAMPLE_VALUES = 2**23
 
 #: Up to so many, steps from 0 take no longer than to look for a better start.
@@ -56,7 +56,7 @@ class Newton:
     last dual point (an augmented Lagrangian method), squared losses need no softening. Large
     problems are first solved on samples of the rows, each about `growth` times the last; of a very
     large X only on the smaller ones. Squared losses start from averaged stochastic steps instead
-    where no sample has rows enough to lend its curvature.
+    where no sample has rows enough for a Hessian.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class Newton:
             if in_vain == _IN_VAIN:
                 status = Status.STALLED
                 break
-            steps = monitor.iterations_left(n_iter, _STEPS_PER_LOOK)
+            steps = monitor.iterations_left(n_iter, _STEPS_PER_CHECK_OF_GAP)
             whole.solve(monitor.tol, self.shrink, steps, monitor.stopped)
             n_iter = before + whole.n_steps
             w, b = whole.w[:d], whole.b
@@ -146,7 +146,7 @@ class Newton:
     ) -> tuple[Array, float, int]:
         """Solve the samples; return where the whole is to start, and the steps made.
 
-        Of squared losses, the largest sample may lend its curvature, and is kept for it.
+        Of squared losses, the largest sample may give its Hessian, and is kept for it.
         """
         problem, free = objective.problem, objective.intercept is Intercept.FREE
         d, n_iter = problem.n_features, 0
@@ -166,18 +166,18 @@ class Newton:
             w, softness = level.w, level.softness
             n_iter += level.n_steps
         if samples and not objective.loss.bounded:
-            whole.borrow(level, places)
+            whole.use_hessian_of(level, places)
         return w, softness, n_iter
 
     def _sample_sizes(self, objective: LinearObjective) -> list[int]:
-        """Ascending; the smallest has eight rows a feature, a large one is needed to lend.
+        """Ascending; the smallest has eight rows a feature, a large one is needed for a Hessian.
 
-        Squared losses are worth no sample that cannot lend.
+        Squared losses are worth no sample that cannot give its Hessian.
         """
         problem = objective.problem
         n, d = problem.n_samples, problem.n_features
-        lending = 2 * _core.ROWS_TO_LEND * (d + 1)
-        if not objective.loss.bounded and n // self.growth < lending:
+        enough = 2 * _core.ROWS_FOR_HESSIAN * (d + 1)
+        if not objective.loss.bounded and n // self.growth < enough:
             return []
         sizes = []
         size = n // self.growth
@@ -187,7 +187,7 @@ class Newton:
         while (
             len(sizes) > 1
             and sizes[0] * problem.n_stored > _SAMPLE_VALUES * n
-            and sizes[1] > lending
+            and sizes[1] > enough
         ):
             del sizes[0]
         return sizes[::-1]

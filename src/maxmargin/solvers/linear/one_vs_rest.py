@@ -109,7 +109,7 @@ def points_so_far(objectives: list[LinearObjective], begun: list[Begun]) -> list
 
 
 def _split(active: NDArray[np.uint8]) -> tuple[NDArray[np.int32], int]:
-    """Return the rows in play before the others, and how many they are."""
+    """Return the active rows before the others, and how many they are."""
     inside = np.flatnonzero(active)
     order = np.concatenate([inside, np.flatnonzero(active == 0)]).astype(np.int32)
     return order, len(inside)

@@ -99,7 +99,7 @@ class KernelDescent(Descent):
         return np.concatenate([beta, *self._values(beta)])
 
     def judge(self, monitor: Monitor, w: Array, b: float, beta: Array) -> Status:
-        """Show the monitor a point, with kernel values that are computed anew."""
+        """Show the monitor a point, with kernel values that are computed again."""
         coef, beta = w[: len(beta)].copy(), self.objective.feasible(beta)
         values, dual_values = self._values(coef, beta)
         return monitor.judge(PrimalDual(coef, b, beta, values, dual_values), self.sampler.epochs)
