@@ -136,6 +136,26 @@ def test_two_samples_are_both_errors():
     assert (found.value, found.n_unproven) == (1.0, 0)
 
 
+def test_a_lack_of_memory_is_told_before_it_is_taken(monkeypatch):
+    X, y = overlapping(n=80)
+    model = SVC().fit(X, y)
+    monkeypatch.setattr("maxmargin.theory.removal.free_memory", lambda: 1000.0)
+    with pytest.raises(MemoryError, match=r"Use theory\.xi_alpha"):
+        leave_one_out(model, X, y)
+
+
+def test_ctrl_c_ends_the_refits(monkeypatch):
+    X, y = overlapping(n=80)
+    model = SVC().fit(X, y)
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("maxmargin.theory.removal._never", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        leave_one_out(model, X, y)
+
+
 def test_duplicated_rows_are_no_error_where_they_agree():
     X, y = overlapping(n=30)
     X, y = np.vstack([X, X]), np.append(y, y)

@@ -18,6 +18,7 @@ from scipy import linalg
 
 import maxmargin._core as _core
 from maxmargin.data.arrays import Array
+from maxmargin.runtime.memory import free_memory
 from maxmargin.theory.machine import Indices, Machine
 
 #: Of the mean k(x, x), added to the diagonal of K_JJ: η need not be exact, as ‖x_i − Σ η_j x_j‖² is
@@ -74,10 +75,8 @@ class Removals:
         while len(missed := self._missed()):
             self._lay_out(np.append(self.columns, missed))
             self._solve()
-        gap = self._gaps(
-            np.zeros(0, dtype=np.intp), self.f[:, np.newaxis], self.beta[:, np.newaxis]
-        )
-        self.gap = float(gap[0])
+        none, f, beta = np.zeros(0, dtype=np.intp), self.f[:, np.newaxis], self.beta[:, np.newaxis]
+        self.gap = float(self._gaps(none, f, beta)[0])
 
     def _missed(self) -> Indices:
         """Return the samples that should be columns: their α = 0 is not the optimum."""
@@ -89,6 +88,12 @@ class Removals:
     def _lay_out(self, columns: Indices) -> None:
         """Compute the kernel values of these columns with all samples."""
         machine, self.columns = self.machine, columns
+        needed = 8.0 * len(columns) * (machine.n + 2.0 * len(columns))
+        if needed > free_memory():
+            raise MemoryError(
+                f"Leaving out each of {machine.n} samples with {len(machine.support)} support"
+                f" vectors needs {needed / 1e9:.1f} GB. Use theory.xi_alpha, or fewer samples."
+            )
         self.values = np.empty((machine.n, len(columns)))
         for rows in machine.blocks(len(columns)):
             self.values[rows] = machine.gram(rows, columns)
