@@ -7,8 +7,18 @@ import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
-from maxmargin import SMO, SVC, LinearSVC, NotSeparableError, Objective, Problem, Status, certify
-from maxmargin.certificate import certify_expansion
+from maxmargin import (
+    SMO,
+    SVC,
+    HardMarginObjective,
+    KernelObjective,
+    LinearSVC,
+    NotSeparableError,
+    PrimalDual,
+    Problem,
+    Status,
+    certify,
+)
 from maxmargin.kernels import Linear
 from maxmargin.losses import HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
@@ -48,7 +58,7 @@ def test_two_points():
 def test_working_sets_find_the_same():
     X, y = separable(1500)
     problem = Problem(X, y.astype(float), np.ones(len(y)))
-    objective = Objective(problem, HINGE, kernel=Linear(), hard=True)
+    objective = HardMarginObjective(problem, HINGE, kernel=Linear())
     found = [
         smo.solve(objective, Monitor(objective, Stopping(1e-4)), Start())
         for smo in (SMO(small=0), SMO(small=10_000))
@@ -236,9 +246,9 @@ def test_a_shift_changes_neither_the_margin_nor_the_verdict(shift):
 def test_a_dual_point_that_is_not_balanced_proves_nothing():
     X, y = separable()
     problem = Problem(X, y.astype(float), np.ones(len(y)))
-    objective = Objective(problem, HINGE, kernel=Linear())
+    objective = KernelObjective(problem, HINGE, kernel=Linear())
     beta = np.where(y > 0, 0.1, 0.0)
-    assert certify_expansion(objective, beta, 0.0, beta).gap == np.inf
+    assert objective.certify(PrimalDual(beta, 0.0, beta)).gap == np.inf
 
 
 def test_no_time_at_all_leaves_a_model_that_prints():
@@ -288,3 +298,30 @@ def test_many_samples_keep_their_margin():
     model = SVC(C=np.inf, kernel="linear", tol=1e-4).fit(X, y)
     assert model.certificate_.status is Status.OPTIMAL
     assert (y * model.decision_function(X)).min() == pytest.approx(1.0, abs=1e-3)
+
+
+def plain_products(A, B):
+    return A @ B.T
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", [2, 9, 13])
+def test_kernel_values_without_digits_are_a_stall_and_no_endless_fit(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 3))
+    y = np.where(X[:, 0] > 0.0, 1, -1)
+    model = SVC(C=np.inf, kernel=plain_products, tol=1e-6, max_time=5.0).fit(X + 1e6, y)
+    assert model.certificate_.status is Status.STALLED
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", [7, 12, 20, 27])
+@pytest.mark.parametrize("offset", [1e6, 1e7])
+def test_kernel_values_without_digits_prove_no_margin_to_be_impossible(seed, offset):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 3))
+    y = np.where(X[:, 0] > 0.0, 1, -1)
+    X[:, 0] += 0.1 * y
+    near = SVC(C=np.inf, kernel="linear", tol=1e-6).fit(X, y).certificate_
+    far = SVC(C=np.inf, kernel=plain_products, max_time=5.0).fit(X + offset, y).certificate_
+    assert far.dual <= 1.001 * near.primal

@@ -19,7 +19,8 @@ from maxmargin.estimators._kernel_tasks import Posed, places, rows_of
 from maxmargin.kernels import Kernel
 from maxmargin.losses import HINGE
 from maxmargin.multiclass.decomposition import pair_targets
-from maxmargin.objectives.objective import Intercept, Objective
+from maxmargin.objectives.base import Intercept
+from maxmargin.objectives.nu import NuObjective
 from maxmargin.runtime.progress import Progress
 from maxmargin.solution import NotSeparableError, Record, Solution
 from maxmargin.solvers import SMO, Monitor, Start, Stopping, interruptible
@@ -78,7 +79,7 @@ def solve_through_origin(model: Any, posed: Posed, tasks: list[Task]) -> Progres
             signed = Signed(posed.kernel, X[used], y[used])
             one = np.ones(len(used))
             problem = Problem(places(len(used)), one, one)
-            objective = Objective(problem, HINGE, Intercept.NONE, kernel=signed, mass=1.0)
+            objective = NuObjective(problem, HINGE, Intercept.NONE, signed, 1.0)
             _refuse_no_kernel(objective)
             found = _nearest(objective, model._stopping(), interrupt)
             solutions.append(_spread(found, y, used))
@@ -86,7 +87,7 @@ def solve_through_origin(model: Any, posed: Posed, tasks: list[Task]) -> Progres
     return progress
 
 
-def _refuse_no_kernel(objective: Objective) -> None:
+def _refuse_no_kernel(objective: NuObjective) -> None:
     if not objective.convex:
         raise ValueError(
             "C=inf needs a Mercer kernel: only there do distances mean a margin. Give a finite C,"
@@ -94,7 +95,7 @@ def _refuse_no_kernel(objective: Objective) -> None:
         )
 
 
-def _nearest(objective: Objective, stopping: Stopping, interrupt: Any) -> Solution:
+def _nearest(objective: NuObjective, stopping: Stopping, interrupt: Any) -> Solution:
     """Return the hard margin of signed samples: f ≥ 1 at each, and its proof."""
     begin, tol, start = time.perf_counter(), stopping.tol, Start()
     solution = None
@@ -111,7 +112,7 @@ def _nearest(objective: Objective, stopping: Stopping, interrupt: Any) -> Soluti
     return replace(solution, certificate=stalled)
 
 
-def _scaled(objective: Objective, point: Solution, tol: float, seconds: float) -> Solution:
+def _scaled(objective: NuObjective, point: Solution, tol: float, seconds: float) -> Solution:
     """Scale w to a least margin of 1, and its weights to the best dual point; judge them.
 
     With u = Σ β_i φ_i, Σ β = 1 and f = u / least, P = ½‖u‖²/least², and α = β/‖u‖² has
@@ -188,8 +189,18 @@ class NotSeparableThroughOriginError(NotSeparableError):
         )
 
 
-def fit_hard_linear(model: Any, svc: Any, X: Matrix, y: Any, sample_weight: Any) -> None:
-    """Fit a LinearSVC with C=inf by the kernel machine `svc` of the same problem."""
+#: Parameters that a LinearSVC has in common with the SVC of the same hard margin.
+_SHARED = (
+    "C", "fit_intercept", "multi_class", "class_weight", "tol", "max_iter", "max_time", "n_jobs",
+    "verbose",
+)  # fmt: skip
+
+
+def fit_hard_linear(model: Any, X: Matrix, y: Any, sample_weight: Any) -> None:
+    """Fit a LinearSVC with C=inf by the kernel machine of the same problem."""
+    from maxmargin.estimators.kernel import SVC  # noqa: PLC0415 - a cycle
+
+    svc = SVC(kernel="linear", **{name: getattr(model, name) for name in _SHARED})
     svc.fit(X, y, sample_weight)
     model.classes_, model._members = svc.classes_, None
     pairs = len(svc.classes_) > 2 and model.multi_class == "ovo"
