@@ -27,7 +27,7 @@ def check_l1(model: Any) -> None:
             f"penalty='l1' goes with loss='squared_hinge', got loss={model.loss!r}. Give"
             " loss='squared_hinge', or penalty='l2'."
         )
-    if model.lam is None and model.C == math.inf:
+    if model.lam is None and math.inf == model.C:
         raise ValueError(
             "penalty='l1' has no hard margin, got C=inf. Give a finite C, or penalty='l2'."
         )

@@ -190,7 +190,7 @@ class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 -
         sparse = check_choice("penalty", self.penalty, ("l2", "l1")) == "l1"
         if sparse:
             check_l1(self)
-        if self._hard():
+        elif self._hard():
             return self._fit_hard(X, y, sample_weight)
         cost = sample_costs(X, self.C, self.lam, sample_weight)
         cost = class_costs(cost, self.class_weight, classes, y)
@@ -217,17 +217,13 @@ class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 -
 
     def _fit_hard(self, X: Any, y: Any, sample_weight: Any) -> LinearSVC:
         """Fit a hard margin: by SMO, whatever the solver."""
-        from maxmargin.estimators.kernel import SVC  # noqa: PLC0415 - SVC is built on LinearSVC
-
         if self._intercept() is Intercept.PENALIZED or self.loss == "perceptron":
             raise ValueError(
                 "C=inf is for the hinge losses, with a free intercept or none. For a penalised one"
                 " append a column of ones to X and give fit_intercept=False."
             )
-        names = ("C", "fit_intercept", "multi_class", "class_weight", "tol", "max_time", "n_jobs")
-        shared = {name: getattr(self, name) for name in names}
-        svc = SVC(kernel="linear", verbose=self.verbose, max_iter=self.max_iter, **shared)
-        fit_hard_linear(self, svc, X, y, sample_weight)
+
+        fit_hard_linear(self, X, y, sample_weight)
         return self
 
     def decision_function(self, X: Any) -> Array:
