@@ -29,6 +29,7 @@ from maxmargin.estimators._base import fitting
 from maxmargin.estimators._checks import labels_of
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._kernel_tasks import Posed
+from maxmargin.estimators._probability import Geometry, ProbabilisticClassifier
 from maxmargin.kernels import Kernel
 from maxmargin.losses import HINGE
 from maxmargin.multiclass.decomposition import (
@@ -43,7 +44,7 @@ from maxmargin.solution import NotSeparableError
 from maxmargin.solvers.kernel.batch_smo import Task
 
 
-class SVC(ClassifierMixin, KernelModel):
+class SVC(ClassifierMixin, ProbabilisticClassifier, KernelModel):
     """Kernel support vector classifier that proves its answer.
 
     Minimises ½‖w‖² + Σ C_i max(0, 1 − y_i f(x_i)) over f(x) = <w, φ(x)> + b, where the kernel is
@@ -51,8 +52,8 @@ class SVC(ClassifierMixin, KernelModel):
     fitted attributes have the names of `sklearn.svm.SVC`. What differs: `tol` is the relative
     duality gap to prove; `cache_size` is at most half of the free memory if None; `max_iter` counts
     working sets; in gamma="scale" a sample weight counts like a repetition; `coef_` and
-    `dual_coef_` are arrays after sparse data too; for probabilities there is
-    `sklearn.calibration.CalibratedClassifierCV`.
+    `dual_coef_` are arrays after sparse data too; `predict_proba` needs no `probability=True`, and
+    its largest probability is that of the predicted class.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ class SVC(ClassifierMixin, KernelModel):
     shrinking : bool, default=True
         Accepted for scikit-learn's sake: the working set does what shrinking is for.
     probability : bool, default=False
-        Accepted for scikit-learn's sake, where True is deprecated: an error says what to use.
+        Whether `fit` prepares `predict_proba`, which otherwise does so when it is first called.
     tol : float, default=1e-3
         Relative duality gap to prove.
     cache_size : float or None, default=None
@@ -182,25 +183,21 @@ class SVC(ClassifierMixin, KernelModel):
         X, y = self._check_rows(X, y)
         classes = labels_of(y)
         kind = self._check_kind()
-        if self.probability:
-            raise ValueError(
-                f"probability={self.probability!r} is not supported: use"
-                " sklearn.calibration.CalibratedClassifierCV(SVC(...), ensemble=False), which has"
-                " predict_proba."
-            )
         weighted = sample_costs(X, self._weight(), None, sample_weight)
         self.classes_ = classes
         cost = class_costs(weighted, self.class_weight, self.classes_, y)
         self.class_weight_ = class_factors(weighted, self.class_weight, self.classes_, y)
         check_several_classes(classes, y, cost)
         posed = self._posed(X, y, weighted, class_members(y, classes))
+        members: list[NDArray[np.intp]] | None = None  # of each pair
         if kind == "crammer_singer":
             progress = self._solve_joint(posed, cost)
         elif self._solves_pairs(posed):
             tasks = _pair_tasks(posed.members, cost)
             progress = self._solve(posed, tasks, pairs=True)
-            pairs = itertools.combinations(self.classes_.tolist(), 2)
-            self._refuse_inseparable(pairs, tasks, posed.samples)
+            members = [rows for rows, _, _ in tasks]
+            sides = itertools.combinations(self.classes_.tolist(), 2)
+            self._refuse_inseparable(sides, tasks, posed.samples)
         else:
             everyone = np.arange(X.shape[0])
             tasks = [(everyone, target, cost) for target in binary_targets(y, classes)]
@@ -208,6 +205,7 @@ class SVC(ClassifierMixin, KernelModel):
             sides = ((label, "the rest") for label in self.classes_.tolist())
             self._refuse_inseparable(sides, tasks, posed.samples)
         self._keep_solutions(posed)
+        self._keep_for_probabilities(X, y, cost, members)
         progress.end()
         self._warn_if_unproven(posed.samples)
         return self
@@ -372,14 +370,36 @@ class SVC(ClassifierMixin, KernelModel):
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label with the most votes of the pairs, or the largest value of its class."""
         check_is_fitted(self)
+        winners = [self._winners(values) for values in self._value_blocks(X)]
+        return np.asarray(self.classes_[np.concatenate(winners)])
+
+    def _value_blocks(self, X: Any) -> Iterator[Array]:
         if self._by_pairs:
-            scores = self._scores(X)
-            counts = scores if self.break_ties else np.rint(scores)
-            return np.asarray(self.classes_[counts.argmax(axis=1)])
-        values = self._values_by_problem(X)
+            return self._pair_values(X)
+        return iter([self._values_by_problem(X)])
+
+    def _winners(self, values: Array) -> NDArray[np.intp]:
         if len(self.classes_) == 2:
-            return np.asarray(self.classes_[(values[:, 0] >= 0.0).astype(int)])
-        return np.asarray(self.classes_[values.argmax(axis=1)])
+            return (values[:, 0] >= 0.0).astype(np.intp)
+        if not self._by_pairs:
+            return np.asarray(values.argmax(axis=1))
+        scores = votes(values, len(self.classes_))
+        counts = scores if self.break_ties else np.rint(scores)
+        return np.asarray(counts.argmax(axis=1))
+
+    def _decided_by_pairs(self) -> bool:
+        return self._by_pairs
+
+    def _expansions(self) -> list[tuple[Array, float]]:
+        if self.multi_class == "crammer_singer":
+            (solution,) = self.solutions_
+            return [(collapsed(solution.w, solution.b)[0].T, 1.0)]
+        sign = -1.0 if len(self.classes_) == 2 else 1.0  # a pair's f is positive for its first
+        units = [(one, self._unit(one)) for one in self.solutions_]
+        return [(sign * one.w / unit, unit) for one, unit in units]
+
+    def _geometry(self) -> Geometry:
+        return Geometry(self._fitted_kernel, self._intercept() is Intercept.FREE)
 
     @property
     def _by_pairs(self) -> bool:

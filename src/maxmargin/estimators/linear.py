@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,10 @@ from maxmargin.data.targets import (
 )
 from maxmargin.estimators._base import LinearModel, fitting
 from maxmargin.estimators._checks import labels_of
+from maxmargin.estimators._probability import Geometry, ProbabilisticClassifier
+from maxmargin.kernels import Linear
 from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
-from maxmargin.multiclass.decomposition import binary_targets, pair_targets, votes
+from maxmargin.multiclass.decomposition import binary_targets, collapsed, pair_targets, votes
 from maxmargin.objectives.objective import Intercept, far_level
 from maxmargin.solvers import Solver
 
@@ -84,7 +87,7 @@ class LinearClassifier(ClassifierMixin):
         return np.asarray(self.classes_[winners])
 
 
-class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is composed
+class LinearSVC(LinearClassifier, ProbabilisticClassifier, LinearModel):  # noqa: D101 - the docstring is composed
     __doc__ = f"""Linear support vector classifier that proves its answer.
 
     Minimises ½‖w‖² + Σ C_i ℓ(y_i (<w, x_i> + b)). With the default hinge loss and free intercept
@@ -187,6 +190,7 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
             members, targets = pair_targets(class_members(y, classes))
             costs = [cost[rows] for rows in members]
             self._fit_targets(X, y, targets, costs, loss, members=members)
+        self._keep_for_probabilities(X, y, cost, self._members)
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -196,8 +200,33 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
         the pairs squeezed below a third of a vote.
         """
         values = super().decision_function(X)
-        by_pairs = self._members is not None
-        return votes(values, len(self.classes_)) if by_pairs else values
+        return votes(values, len(self.classes_)) if self._decided_by_pairs() else values
+
+    def _value_blocks(self, X: Any) -> Iterator[Array]:
+        values = decision_values(self, X)
+        return iter([values if values.ndim == 2 else values[:, np.newaxis]])
+
+    def _winners(self, values: Array) -> NDArray[np.intp]:
+        if len(self.classes_) == 2:
+            return (values[:, 0] > 0.0).astype(np.intp)
+        if self._decided_by_pairs():
+            values = votes(values, len(self.classes_))
+        return np.asarray(values.argmax(axis=1))
+
+    def _decided_by_pairs(self) -> bool:
+        return self._members is not None
+
+    def _expansions(self) -> list[tuple[Array, float]]:
+        if self.multi_class == "crammer_singer":
+            (solution,) = self.solutions_
+            return [(collapsed(solution.beta.T, solution.b)[0].T, 1.0)]
+        return [(solution.beta, 1.0) for solution in self.solutions_]
+
+    def _geometry(self) -> Geometry:
+        kind = self._intercept()
+        constant = self._scaling() ** 2 if kind is Intercept.PENALIZED else 0.0
+        soft = self.loss == "squared_hinge"
+        return Geometry(Linear(), kind is Intercept.FREE, constant, soft)
 
 
 class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is composed

@@ -1,0 +1,243 @@
+"""predict_proba of the classifiers, from a map that is fitted when it is first asked for."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.calibration.leave_one_out import Span, free, squared_by_leverages
+from maxmargin.calibration.several_classes import ProbabilityMap
+from maxmargin.calibration.sigmoid import fit_sigmoid
+from maxmargin.data.arrays import Array, Matrix
+from maxmargin.kernels import Kernel, Linear
+from maxmargin.kernels.pairwise import dense, plain
+from maxmargin.runtime.blas_threads import one_blas_thread
+
+#: Most training samples whose scores a map is fitted to, and the most values of them that are kept.
+_MOST_SAMPLES, _MOST_VALUES = 4096, 2**23
+
+#: Most samples that span, and features for which leverages are cheaper.
+_MOST_SPANNING, _FEW = 1024, 1024
+
+
+class LazyMap:
+    """A map that is fitted once, by whichever thread asks first.
+
+    A pickle holds the map, not the samples that it is fitted to. Copies share it.
+    """
+
+    def __init__(self, fit: Callable[[], ProbabilityMap]) -> None:
+        self._lock, self._fit = threading.Lock(), fit
+        self._map: ProbabilityMap | None = None
+
+    def get(self) -> ProbabilityMap:
+        """Return the map."""
+        with self._lock:
+            if self._map is None:
+                self._map = self._fit()
+                del self._fit
+            return self._map
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LazyMap:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_map": self.get()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._lock, self._map = threading.Lock(), state["_map"]
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """The space of the problems, and what the intercept and the loss are in it.
+
+    Without a `kernel` the samples are rows of kernel values. `constant` is added to it by a
+    penalised intercept, a free one makes spans affine. The squared hinge is `soft`.
+    """
+
+    kernel: Kernel | None
+    affine: bool
+    constant: float = 0.0
+    soft: bool = False
+
+
+class ProbabilisticClassifier:
+    """Gives a fitted classifier `predict_proba`. What it needs of one follows here."""
+
+    classes_: NDArray[Any]
+    _probabilities: LazyMap
+
+    def _value_blocks(self, X: Any) -> Iterator[Array]:
+        """Yield f of every problem for some rows at a time, a column for each problem."""
+        raise NotImplementedError
+
+    def _winners(self, values: Array) -> NDArray[np.intp]:
+        """Return the place of the predicted class from such values."""
+        raise NotImplementedError
+
+    def _decided_by_pairs(self) -> bool:
+        raise NotImplementedError
+
+    def _expansions(self) -> list[tuple[Array, float]]:
+        """Return c of f = Σ c_i k(x_i, ·) + b for each column of values, and by what it was divided.
+
+        Where one problem decides all classes, there is one c with a column for each.
+        """
+        raise NotImplementedError
+
+    def _geometry(self) -> Geometry:
+        raise NotImplementedError
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of every class, whose largest is that of the predicted one.
+
+        The first call fits the map from decision values to probabilities to leave-one-out scores
+        of the training data; `probability=True` has `fit` do so.
+        """
+        check_is_fitted(self)
+        to_probabilities = self._probabilities.get()
+        blocks = [to_probabilities(f, self._winners(f)) for f in self._value_blocks(X)]
+        return np.concatenate(blocks)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithms of `predict_proba`."""
+        return np.asarray(np.log(self.predict_proba(X)))
+
+    def _keep_for_probabilities(
+        self, X: Matrix, y: NDArray[Any], cost: Array, members: list[NDArray[np.intp]] | None
+    ) -> None:
+        """Keep what a map will be fitted to: a copy of at most some thousand of the rows.
+
+        Where pairs are solved, `members` has the rows of each.
+        """
+        places = _sampled(X)
+        model = object.__new__(type(self))  # its parameters may be changed after the fit
+        vars(model).update(vars(self))
+        vars(model).pop("_probabilities", None)
+        numbers = np.searchsorted(self.classes_, y[places])
+        training = Training(model, X[places], places, members, numbers, cost[places])
+        self._probabilities = LazyMap(training.fitted_map)
+        if getattr(self, "probability", False):
+            self._probabilities.get()
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Samples of a fitted model, with the numbers of their classes and their costs."""
+
+    model: Any
+    X: Matrix
+    places: NDArray[np.intp]
+    members: list[NDArray[np.intp]] | None
+    numbers: NDArray[np.intp]
+    cost: Array
+
+    def fitted_map(self) -> ProbabilityMap:
+        """Return the map fitted to the leave-one-out scores."""
+        with one_blas_thread():
+            values = np.concatenate(list(self.model._value_blocks(self.X)))
+            columns = list(self._scores(values))
+        n_classes, by_pairs = len(self.model.classes_), self.model._decided_by_pairs()
+        positives = np.arange(len(columns)) if not by_pairs else np.triu_indices(n_classes, 1)[0]
+        positives = np.ones(1, dtype=int) if n_classes == 2 else positives
+        sigmoids = [
+            fit_sigmoid(scores, self.numbers[some] == positive, self.cost[some])
+            for positive, (some, scores) in zip(positives, columns, strict=True)
+        ]
+        return ProbabilityMap(n_classes, tuple(sigmoids), by_pairs and n_classes > 2)
+
+    def _scores(self, values: Array) -> Iterator[tuple[NDArray[np.intp], Array]]:
+        """Yield the samples of each column of values, and their scores."""
+        geometry = self.model._geometry()
+        expansions = self.model._expansions()
+        members = self.members or [None] * len(expansions)
+        column = 0
+        for (coef, unit), rows in zip(expansions, members, strict=True):
+            some, own = self._sampled_of(coef.reshape(len(coef), -1), rows)
+            squares = self._squared_spans(some, own, unit, geometry)
+            for each in own.T:
+                yield some, values[some, column] - each * squares
+                column += 1
+
+    def _sampled_of(
+        self, coef: Array, rows: NDArray[np.intp] | None
+    ) -> tuple[NDArray[np.intp], Array]:
+        """Return which of the samples are among the rows of a problem, and their coefficients."""
+        if rows is None:
+            return np.arange(len(self.places)), coef[self.places]
+        at = np.full(1 + max(self.places.max(), rows.max()), -1)
+        at[rows] = np.arange(len(rows))
+        some = np.flatnonzero(at[self.places] >= 0)
+        return some, coef[at[self.places[some]]]
+
+    def _squared_spans(
+        self, some: NDArray[np.intp], coef: Array, unit: float, geometry: Geometry
+    ) -> Array:
+        """S² of the samples that the decision values depend on, 0 of the others."""
+        alpha, cost = np.abs(coef).max(axis=1, initial=0.0), self.cost[some] / unit
+        squares, used = np.zeros(len(some)), np.flatnonzero((alpha > 0.0) & (cost > 0.0))
+        if len(used) == 0:
+            return squares
+        if geometry.soft and isinstance(geometry.kernel, Linear) and self.X.shape[1] <= _FEW:
+            Z, penalty = _features(self.X[some[used]], geometry)
+            squares[used] = squared_by_leverages(Z, cost[used], penalty)
+            return squares
+        inside = used if geometry.soft else np.flatnonzero(free(alpha, cost))
+        inside = _thinned(inside, _MOST_SPANNING)
+        rest = np.setdiff1d(used, inside)
+        if len(inside) == 0:
+            squares[used] = 0.0 if geometry.affine else self._diagonal(some[used], geometry)
+            return squares
+        basis = some[inside]
+        soft = 0.5 / cost[inside] if geometry.soft else np.zeros(len(inside))
+        span = Span(self._products(basis, basis, geometry), soft, affine=geometry.affine)
+        squares[inside] = span.own
+        if len(rest):
+            products = self._products(basis, some[rest], geometry)
+            diagonal = self._diagonal(some[rest], geometry)
+            squares[rest] = span.squared_distances(products, diagonal)
+        return squares
+
+    def _products(self, a: NDArray[np.intp], b: NDArray[np.intp], geometry: Geometry) -> Array:
+        if geometry.kernel is None:
+            return np.asarray(plain(self.X[a][:, self.places[b]]), dtype=np.float64)
+        return geometry.kernel(self.X[a], self.X[b]) + geometry.constant
+
+    def _diagonal(self, a: NDArray[np.intp], geometry: Geometry) -> Array:
+        if geometry.kernel is None:
+            return np.asarray(plain(self.X[a, self.places[a]]), dtype=np.float64).ravel()
+        return geometry.kernel.diagonal(self.X[a]) + geometry.constant
+
+
+def _features(X: Matrix, geometry: Geometry) -> tuple[Array, Array]:
+    """Return samples of a linear kernel with a column for the intercept, and what is penalised."""
+    Z = dense(X)
+    penalty = np.ones(Z.shape[1])
+    if not (geometry.affine or geometry.constant):
+        return Z, penalty
+    size = math.sqrt(geometry.constant) or 1.0
+    Z = np.hstack([Z, np.full((len(Z), 1), size)])
+    return Z, np.append(penalty, 0.0 if geometry.affine else 1.0)
+
+
+def _sampled(X: Matrix) -> NDArray[np.intp]:
+    """Return all places, or where there are many rows some that are drawn, the same every time."""
+    n = X.shape[0]
+    stored = X.nnz if sparse.issparse(X) else X.size
+    most = min(_MOST_SAMPLES, max(256, _MOST_VALUES * n // max(1, stored)))
+    return _thinned(np.arange(n), most)
+
+
+def _thinned(places: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+    if len(places) <= most:
+        return places
+    return np.sort(np.random.default_rng(0).permutation(places)[:most])
