@@ -2,43 +2,128 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum, auto
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.optimize import minimize
+from scipy.special import expit, log_softmax, softmax
 
-from maxmargin.calibration.sigmoid import Sigmoid
+from maxmargin.calibration.sigmoid import Sigmoid, fit_sigmoid
 from maxmargin.data.arrays import Array
 
 #: By how much the predicted class is ahead of others that would have the same probability or more,
 #: and the least probability, so that logarithms are finite.
 _AHEAD, _LEAST = 1e-12, 1e-300
 
+#: Strength, in samples, that holds the slopes of classes together and their shifts at 0: coupled
+#: pairs have one slope for all and no shifts.
+_HOLD_CLASSES, _HOLD_PAIRS = 5.0, 1e6
+
 #: Numbers of a prediction at a time.
 _VALUES_PER_BLOCK = 2**21
 
 
+class Decision(Enum):
+    """What decision values are of: pairs of classes, classes against the rest, or all together."""
+
+    PAIRS = auto()
+    CLASSES = auto()
+    JOINT = auto()
+
+
 @dataclass(frozen=True, eq=False)
 class ProbabilityMap:
-    """The fitted maps: one of two classes, or one for each pair of classes, or for each class."""
+    """The fitted maps: one of two classes, or one for each pair of classes, or for each class.
+
+    Of classes that one problem decides there are none: only differences of values mean something.
+    The values, the log-odds of each class, or the logarithms of what pairs are coupled to, are multiplied by
+    `slopes` and shifted before probabilities are made of them.
+    """
 
     n_classes: int
     sigmoids: tuple[Sigmoid, ...]
     by_pairs: bool
+    slopes: Array | None = None
+    shifts: Array | None = None
 
     def __call__(self, values: Array, winners: NDArray[np.intp]) -> Array:
         """Return the probabilities of rows with these decision values and predicted classes."""
-        odds = [one.log_odds(values[:, k]) for k, one in enumerate(self.sigmoids)]
-        z = np.stack(odds, axis=1)
+        L = self.logits(values)
         if self.n_classes == 2:
-            P = expit(np.hstack([-z, z]))
-        elif self.by_pairs:
-            P = coupled(expit(z), self.n_classes)
+            P = expit(np.hstack([-L, L]))
         else:
-            P = expit(z)
+            P = softmax(L * self.slopes + self.shifts, axis=1)
         P = np.maximum(P, _LEAST)
         return settled(P / P.sum(axis=1, keepdims=True), winners)
+
+    def logits(self, values: Array) -> Array:
+        """Return log-odds of the second of two classes, else a number for each class."""
+        if not self.sigmoids:
+            return values
+        odds = [one.log_odds(values[:, k]) for k, one in enumerate(self.sigmoids)]
+        z = np.stack(odds, axis=1)
+        return np.log(coupled(expit(z), self.n_classes)) if self.by_pairs else z
+
+
+def fit_map(
+    scores: Array, numbers: NDArray[np.intp], weight: Array, n_classes: int, kind: Decision
+) -> ProbabilityMap:
+    """Fit to scores of samples, a column for each problem, and the numbers of their classes."""
+    sides = list(_sides(numbers, n_classes, kind))
+    sigmoids = tuple(
+        fit_sigmoid(scores[some, column], is_first[some], weight[some])
+        for column, (is_first, some) in enumerate(sides)
+    )
+    by_pairs = kind is Decision.PAIRS and n_classes > 2
+    rough = ProbabilityMap(n_classes, sigmoids, by_pairs)
+    if n_classes == 2:
+        return rough
+    hold = _HOLD_PAIRS if by_pairs else _HOLD_CLASSES
+    slopes, shifts = _joined(rough.logits(scores), numbers, weight, hold)
+    return replace(rough, slopes=slopes, shifts=shifts)
+
+
+def _sides(
+    numbers: NDArray[np.intp], n_classes: int, kind: Decision
+) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+    """Yield who belongs to the positive class of each problem that has a 0, and who is in it."""
+    everyone = np.ones(len(numbers), dtype=bool)
+    if n_classes == 2:
+        yield numbers == 1, everyone
+    elif kind is Decision.PAIRS:
+        for one, other in zip(*np.triu_indices(n_classes, 1), strict=True):
+            yield numbers == one, (numbers == one) | (numbers == other)
+    elif kind is Decision.CLASSES:
+        for one in range(n_classes):
+            yield numbers == one, everyone
+
+
+def _joined(L: Array, numbers: NDArray[np.intp], weight: Array, hold: float) -> tuple[Array, Array]:
+    """Fit softmax(t (1 + a_k) L_k + b_k) by likelihood; `hold` draws a and b to 0."""
+    n, K = L.shape
+    truth = np.zeros((n, K))
+    truth[np.arange(n), numbers] = 1.0
+    weight = weight * (np.count_nonzero(weight) / weight.sum())
+    ridge = np.full(2 * K + 1, hold)
+    ridge[0] = 1.0
+
+    def loss(p: Array) -> tuple[float, Array]:
+        slopes = math.exp(p[0]) * (1.0 + p[1 : K + 1])
+        logs = log_softmax(L * slopes + p[K + 1 :], axis=1)
+        value = -float(weight @ logs[np.arange(n), numbers])
+        rest = weight[:, np.newaxis] * (np.exp(logs) - truth)
+        by_slope = np.einsum("ij,ij->j", rest, L)
+        slope = [by_slope @ slopes], math.exp(p[0]) * by_slope, rest.sum(axis=0)
+        total = value + 0.5 * float(ridge @ p**2)
+        return total / n, (np.concatenate(slope) + ridge * p) / n
+
+    bounds = [(-5.0, 5.0)] + [(-0.9, None)] * K + [(None, None)] * K
+    p = minimize(loss, np.zeros(2 * K + 1), jac=True, method="L-BFGS-B", bounds=bounds).x
+    return math.exp(p[0]) * (1.0 + p[1 : K + 1]), p[K + 1 :]
 
 
 def coupled(R: Array, n_classes: int) -> Array:

@@ -40,7 +40,9 @@ def fit_sigmoid(scores: Array, right: NDArray[np.bool_], weight: Array) -> Sigmo
     finite where scores separate the labels.
     """
     if not weight.any():
-        return Sigmoid(1.0, np.eye(3)[0], np.eye(3)[0])  # nobody knows better than the logistic function
+        return Sigmoid(
+            1.0, np.eye(3)[0], np.eye(3)[0]
+        )  # nobody knows better than the logistic function
     weight = weight * (np.count_nonzero(weight) / weight.sum())
     target = np.where(right, _smoothed(weight[right]), 1.0 - _smoothed(weight[~right]))
     above = scores > 0.0
@@ -85,7 +87,9 @@ def _fit_side(size: Array, target: Array, weight: Array, centre: Array, ridge: f
         if np.abs(gradient[moving]).max(initial=0.0) <= 1e-9 * (1.0 + weight.sum()):
             break
         some = size[:, moving]
-        curvature = (some.T * (weight * p * (1.0 - p))) @ some + (ridge + 1e-9) * np.eye(some.shape[1])
+        curvature = (some.T * (weight * p * (1.0 - p))) @ some + (ridge + 1e-9) * np.eye(
+            some.shape[1]
+        )
         step = np.zeros_like(a)
         step[moving] = np.linalg.solve(curvature, gradient[moving])
         for halving in range(_HALVINGS):

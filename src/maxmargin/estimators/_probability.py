@@ -14,8 +14,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.calibration.leave_one_out import Span, free, squared_by_leverages
-from maxmargin.calibration.several_classes import ProbabilityMap
-from maxmargin.calibration.sigmoid import fit_sigmoid
+from maxmargin.calibration.several_classes import Decision, ProbabilityMap, fit_map
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.kernels.pairwise import dense, plain
@@ -24,8 +23,11 @@ from maxmargin.runtime.blas_threads import one_blas_thread
 #: Most training samples whose scores a map is fitted to, and the most values of them that are kept.
 _MOST_SAMPLES, _MOST_VALUES = 4096, 2**23
 
-#: Most samples that span, and features for which leverages are cheaper.
+#: Most samples that span, and features for which leverages are taken.
 _MOST_SPANNING, _FEW = 1024, 1024
+
+#: A cost that lets the squared hinge hold samples where they are, beside 1 over their size.
+_STIFF = 1e6
 
 
 class LazyMap:
@@ -84,14 +86,12 @@ class ProbabilisticClassifier:
         """Return the place of the predicted class from such values."""
         raise NotImplementedError
 
-    def _decided_by_pairs(self) -> bool:
+    def _decision(self) -> Decision:
+        """Return what the columns of values are of."""
         raise NotImplementedError
 
     def _expansions(self) -> list[tuple[Array, float]]:
-        """Return c of f = Σ c_i k(x_i, ·) + b for each column of values, and by what it was divided.
-
-        Where one problem decides all classes, there is one c with a column for each.
-        """
+        """Return c of f = Σ c_i k(x_i, ·) + b for each column of values, and by what it was divided."""
         raise NotImplementedError
 
     def _geometry(self) -> Geometry:
@@ -144,29 +144,21 @@ class Training:
     def fitted_map(self) -> ProbabilityMap:
         """Return the map fitted to the leave-one-out scores."""
         with one_blas_thread():
-            values = np.concatenate(list(self.model._value_blocks(self.X)))
-            columns = list(self._scores(values))
-        n_classes, by_pairs = len(self.model.classes_), self.model._decided_by_pairs()
-        positives = np.arange(len(columns)) if not by_pairs else np.triu_indices(n_classes, 1)[0]
-        positives = np.ones(1, dtype=int) if n_classes == 2 else positives
-        sigmoids = [
-            fit_sigmoid(scores, self.numbers[some] == positive, self.cost[some])
-            for positive, (some, scores) in zip(positives, columns, strict=True)
-        ]
-        return ProbabilityMap(n_classes, tuple(sigmoids), by_pairs and n_classes > 2)
+            scores = np.concatenate(list(self.model._value_blocks(self.X)))
+            for some, column, shares in self._own_shares():
+                scores[some, column] -= shares
+            n_classes, kind = len(self.model.classes_), self.model._decision()
+            return fit_map(scores, self.numbers, self.cost, n_classes, kind)
 
-    def _scores(self, values: Array) -> Iterator[tuple[NDArray[np.intp], Array]]:
-        """Yield the samples of each column of values, and their scores."""
+    def _own_shares(self) -> Iterator[tuple[NDArray[np.intp], int, Array]]:
+        """Yield what samples add to their own values: which ones, the column, how much."""
         geometry = self.model._geometry()
         expansions = self.model._expansions()
         members = self.members or [None] * len(expansions)
-        column = 0
-        for (coef, unit), rows in zip(expansions, members, strict=True):
-            some, own = self._sampled_of(coef.reshape(len(coef), -1), rows)
-            squares = self._squared_spans(some, own, unit, geometry)
-            for each in own.T:
-                yield some, values[some, column] - each * squares
-                column += 1
+        for column, ((coef, unit), rows) in enumerate(zip(expansions, members, strict=True)):
+            some, own = self._sampled_of(coef, rows)
+            squares = self._squared_spans(some, np.abs(own), self.cost[some] / unit, geometry)
+            yield some, column, own * squares
 
     def _sampled_of(
         self, coef: Array, rows: NDArray[np.intp] | None
@@ -180,18 +172,18 @@ class Training:
         return some, coef[at[self.places[some]]]
 
     def _squared_spans(
-        self, some: NDArray[np.intp], coef: Array, unit: float, geometry: Geometry
+        self, some: NDArray[np.intp], alpha: Array, cost: Array, geometry: Geometry
     ) -> Array:
         """S² of the samples that the decision values depend on, 0 of the others."""
-        alpha, cost = np.abs(coef).max(axis=1, initial=0.0), self.cost[some] / unit
         squares, used = np.zeros(len(some)), np.flatnonzero((alpha > 0.0) & (cost > 0.0))
         if len(used) == 0:
             return squares
-        if geometry.soft and isinstance(geometry.kernel, Linear) and self.X.shape[1] <= _FEW:
-            Z, penalty = _features(self.X[some[used]], geometry)
-            squares[used] = squared_by_leverages(Z, cost[used], penalty)
-            return squares
         inside = used if geometry.soft else np.flatnonzero(free(alpha, cost))
+        if isinstance(geometry.kernel, Linear) and self.X.shape[1] < min(_FEW, len(inside)):
+            Z, penalty = _features(self.X[some[used]], geometry)
+            stiff = np.where(np.isin(used, inside), _STIFF / np.square(Z).mean(), 0.0)
+            squares[used] = squared_by_leverages(Z, cost[used] if geometry.soft else stiff, penalty)
+            return squares
         inside = _thinned(inside, _MOST_SPANNING)
         rest = np.setdiff1d(used, inside)
         if len(inside) == 0:
@@ -227,6 +219,19 @@ def _features(X: Matrix, geometry: Geometry) -> tuple[Array, Array]:
     size = math.sqrt(geometry.constant) or 1.0
     Z = np.hstack([Z, np.full((len(Z), 1), size)])
     return Z, np.append(penalty, 0.0 if geometry.affine else 1.0)
+
+
+def decision_of(multi_class: str) -> Decision:
+    """Return what the values are of for this parameter."""
+    kinds = {"ovo": Decision.PAIRS, "ovr": Decision.CLASSES, "crammer_singer": Decision.JOINT}
+    return kinds[multi_class]
+
+
+def joint_expansions(coef: Array) -> list[tuple[Array, float]]:
+    """Return the expansions of classes that one problem decides; two classes share one f."""
+    if len(coef) == 2:
+        return [(coef[1] - coef[0], 0.5)]  # bounded by twice the cost
+    return [(each, 1.0) for each in coef]
 
 
 def _sampled(X: Matrix) -> NDArray[np.intp]:

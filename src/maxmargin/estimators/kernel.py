@@ -14,6 +14,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
+from maxmargin.calibration.several_classes import Decision
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_choice, check_one_label, scale_advice
 from maxmargin.data.problem import Problem
@@ -29,7 +30,12 @@ from maxmargin.estimators._base import fitting
 from maxmargin.estimators._checks import labels_of
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._kernel_tasks import Posed
-from maxmargin.estimators._probability import Geometry, ProbabilisticClassifier
+from maxmargin.estimators._probability import (
+    Geometry,
+    ProbabilisticClassifier,
+    decision_of,
+    joint_expansions,
+)
 from maxmargin.kernels import Kernel
 from maxmargin.losses import HINGE
 from maxmargin.multiclass.decomposition import (
@@ -387,13 +393,12 @@ class SVC(ClassifierMixin, ProbabilisticClassifier, KernelModel):
         counts = scores if self.break_ties else np.rint(scores)
         return np.asarray(counts.argmax(axis=1))
 
-    def _decided_by_pairs(self) -> bool:
-        return self._by_pairs
+    def _decision(self) -> Decision:
+        return decision_of(self.multi_class)
 
     def _expansions(self) -> list[tuple[Array, float]]:
         if self.multi_class == "crammer_singer":
-            (solution,) = self.solutions_
-            return [(collapsed(solution.w, solution.b)[0].T, 1.0)]
+            return joint_expansions(self.solution_.w)
         sign = -1.0 if len(self.classes_) == 2 else 1.0  # a pair's f is positive for its first
         units = [(one, self._unit(one)) for one in self.solutions_]
         return [(sign * one.w / unit, unit) for one, unit in units]

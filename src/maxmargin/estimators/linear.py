@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.calibration.several_classes import Decision
 from maxmargin.data.arrays import Array, view_rows
 from maxmargin.data.checks import check_choice, check_one_label, check_tube
 from maxmargin.data.problem import Problem
@@ -22,10 +23,15 @@ from maxmargin.data.targets import (
 )
 from maxmargin.estimators._base import LinearModel, fitting
 from maxmargin.estimators._checks import labels_of
-from maxmargin.estimators._probability import Geometry, ProbabilisticClassifier
+from maxmargin.estimators._probability import (
+    Geometry,
+    ProbabilisticClassifier,
+    decision_of,
+    joint_expansions,
+)
 from maxmargin.kernels import Linear
 from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
-from maxmargin.multiclass.decomposition import binary_targets, collapsed, pair_targets, votes
+from maxmargin.multiclass.decomposition import binary_targets, pair_targets, votes
 from maxmargin.objectives.objective import Intercept, far_level
 from maxmargin.solvers import Solver
 
@@ -200,7 +206,7 @@ class LinearSVC(LinearClassifier, ProbabilisticClassifier, LinearModel):  # noqa
         the pairs squeezed below a third of a vote.
         """
         values = super().decision_function(X)
-        return votes(values, len(self.classes_)) if self._decided_by_pairs() else values
+        return votes(values, len(self.classes_)) if self._members is not None else values
 
     def _value_blocks(self, X: Any) -> Iterator[Array]:
         values = decision_values(self, X)
@@ -209,17 +215,16 @@ class LinearSVC(LinearClassifier, ProbabilisticClassifier, LinearModel):  # noqa
     def _winners(self, values: Array) -> NDArray[np.intp]:
         if len(self.classes_) == 2:
             return (values[:, 0] > 0.0).astype(np.intp)
-        if self._decided_by_pairs():
+        if self._members is not None:
             values = votes(values, len(self.classes_))
         return np.asarray(values.argmax(axis=1))
 
-    def _decided_by_pairs(self) -> bool:
-        return self._members is not None
+    def _decision(self) -> Decision:
+        return decision_of(self.multi_class)
 
     def _expansions(self) -> list[tuple[Array, float]]:
         if self.multi_class == "crammer_singer":
-            (solution,) = self.solutions_
-            return [(collapsed(solution.beta.T, solution.b)[0].T, 1.0)]
+            return joint_expansions(self.solution_.beta.T)
         return [(solution.beta, 1.0) for solution in self.solutions_]
 
     def _geometry(self) -> Geometry:
