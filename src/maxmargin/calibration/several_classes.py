@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -28,7 +29,7 @@ _VALUES_PER_BLOCK = 2**21
 
 
 class Decision(Enum):
-    """What decision values are of: pairs of classes, classes against the rest, or all together."""
+    """What decision values are of: pairs, classes against the rest, or all classes together."""
 
     PAIRS = auto()
     CLASSES = auto()
@@ -40,15 +41,15 @@ class ProbabilityMap:
     """The fitted maps: one of two classes, or one for each pair of classes, or for each class.
 
     Of classes that one problem decides there are none: only differences of values mean something.
-    The values, the log-odds of each class, or the logarithms of what pairs are coupled to, are multiplied by
-    `slopes` and shifted before probabilities are made of them.
+    The values, the log-odds of each class, or the logarithms of what pairs are coupled to, are
+    multiplied by `slopes` and shifted before probabilities are made of them.
     """
 
     n_classes: int
     sigmoids: tuple[Sigmoid, ...]
     by_pairs: bool
-    slopes: Array | None = None
-    shifts: Array | None = None
+    slopes: Array | float = 1.0
+    shifts: Array | float = 0.0
 
     def __call__(self, values: Array, winners: NDArray[np.intp]) -> Array:
         """Return the probabilities of rows with these decision values and predicted classes."""
@@ -56,7 +57,7 @@ class ProbabilityMap:
         if self.n_classes == 2:
             P = expit(np.hstack([-L, L]))
         else:
-            P = softmax(L * self.slopes + self.shifts, axis=1)
+            P = np.asarray(softmax(L * self.slopes + self.shifts, axis=1))
         P = np.maximum(P, _LEAST)
         return settled(P / P.sum(axis=1, keepdims=True), winners)
 
@@ -95,7 +96,7 @@ def _sides(
     if n_classes == 2:
         yield numbers == 1, everyone
     elif kind is Decision.PAIRS:
-        for one, other in zip(*np.triu_indices(n_classes, 1), strict=True):
+        for one, other in itertools.combinations(range(n_classes), 2):
             yield numbers == one, (numbers == one) | (numbers == other)
     elif kind is Decision.CLASSES:
         for one in range(n_classes):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,9 @@ from maxmargin.runtime.blas_threads import one_blas_thread
 
 #: Most training samples whose scores a map is fitted to, and the most values of them that are kept.
 _MOST_SAMPLES, _MOST_VALUES = 4096, 2**23
+
+#: Samples that are kept whatever their length, and of each class if it has as many.
+_FEWEST_SAMPLES, _FEWEST_OF_CLASS = 256, 32
 
 #: Most samples that span, and features for which leverages are taken.
 _MOST_SPANNING, _FEW = 1024, 1024
@@ -91,7 +94,7 @@ class ProbabilisticClassifier:
         raise NotImplementedError
 
     def _expansions(self) -> list[tuple[Array, float]]:
-        """Return c of f = Σ c_i k(x_i, ·) + b for each column of values, and by what it was divided."""
+        """Return c of f = Σ c_i k(x_i, ·) + b, and by what it was divided, for each column."""
         raise NotImplementedError
 
     def _geometry(self) -> Geometry:
@@ -119,12 +122,15 @@ class ProbabilisticClassifier:
 
         Where pairs are solved, `members` has the rows of each.
         """
-        places = _sampled(X)
+        numbers = np.searchsorted(self.classes_, y)
+        places, stands_for = _sampled(X, numbers)
         model = object.__new__(type(self))  # its parameters may be changed after the fit
         vars(model).update(vars(self))
-        vars(model).pop("_probabilities", None)
-        numbers = np.searchsorted(self.classes_, y[places])
-        training = Training(model, X[places], places, members, numbers, cost[places])
+        for name in ("_probabilities", "feature_names_in_"):
+            vars(model).pop(name, None)
+        training = Training(
+            model, X[places], places, members, numbers[places], cost[places], stands_for
+        )
         self._probabilities = LazyMap(training.fitted_map)
         if getattr(self, "probability", False):
             self._probabilities.get()
@@ -132,7 +138,10 @@ class ProbabilisticClassifier:
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """Samples of a fitted model, with the numbers of their classes and their costs."""
+    """Samples of a fitted model, with the numbers of their classes and their costs.
+
+    `places` are theirs in the training data, of which each stands for so many.
+    """
 
     model: Any
     X: Matrix
@@ -140,6 +149,7 @@ class Training:
     members: list[NDArray[np.intp]] | None
     numbers: NDArray[np.intp]
     cost: Array
+    stands_for: Array
 
     def fitted_map(self) -> ProbabilityMap:
         """Return the map fitted to the leave-one-out scores."""
@@ -148,13 +158,14 @@ class Training:
             for some, column, shares in self._own_shares():
                 scores[some, column] -= shares
             n_classes, kind = len(self.model.classes_), self.model._decision()
-            return fit_map(scores, self.numbers, self.cost, n_classes, kind)
+            weight = self.cost * self.stands_for
+            return fit_map(scores, self.numbers, weight, n_classes, kind)
 
     def _own_shares(self) -> Iterator[tuple[NDArray[np.intp], int, Array]]:
         """Yield what samples add to their own values: which ones, the column, how much."""
         geometry = self.model._geometry()
         expansions = self.model._expansions()
-        members = self.members or [None] * len(expansions)
+        members: Sequence[Any] = self.members or [None] * len(expansions)
         for column, ((coef, unit), rows) in enumerate(zip(expansions, members, strict=True)):
             some, own = self._sampled_of(coef, rows)
             squares = self._squared_spans(some, np.abs(own), self.cost[some] / unit, geometry)
@@ -234,15 +245,26 @@ def joint_expansions(coef: Array) -> list[tuple[Array, float]]:
     return [(each, 1.0) for each in coef]
 
 
-def _sampled(X: Matrix) -> NDArray[np.intp]:
-    """Return all places, or where there are many rows some that are drawn, the same every time."""
+def _sampled(X: Matrix, numbers: NDArray[np.intp]) -> tuple[NDArray[np.intp], Array]:
+    """Return all places, or where there are many rows some that are drawn, the same every time.
+
+    They come with how many rows each stands for: of rare classes there are more than their share.
+    """
     n = X.shape[0]
     stored = X.nnz if sparse.issparse(X) else X.size
-    most = min(_MOST_SAMPLES, max(256, _MOST_VALUES * n // max(1, stored)))
-    return _thinned(np.arange(n), most)
+    most = min(_MOST_SAMPLES, max(_FEWEST_SAMPLES, _MOST_VALUES * n // max(1, stored)))
+    if n <= most:
+        return np.arange(n), np.ones(n)
+    counts = np.bincount(numbers)
+    shares = np.minimum(counts, np.maximum(most * counts // n, _FEWEST_OF_CLASS))
+    classes = (np.flatnonzero(numbers == k) for k in range(len(counts)))
+    drawn = [_thinned(rows, share) for rows, share in zip(classes, shares, strict=True)]
+    places = np.sort(np.concatenate(drawn))
+    return places, (counts / np.maximum(shares, 1))[numbers[places]]
 
 
 def _thinned(places: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+    """Return so many of the places at most, the same every time."""
     if len(places) <= most:
         return places
     return np.sort(np.random.default_rng(0).permutation(places)[:most])

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.certificate import Status
 from maxmargin.calibration.several_classes import Decision
+from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_choice, check_one_label, scale_advice
 from maxmargin.data.problem import Problem
@@ -202,8 +202,8 @@ class SVC(ClassifierMixin, ProbabilisticClassifier, KernelModel):
             tasks = _pair_tasks(posed.members, cost)
             progress = self._solve(posed, tasks, pairs=True)
             members = [rows for rows, _, _ in tasks]
-            sides = itertools.combinations(self.classes_.tolist(), 2)
-            self._refuse_inseparable(sides, tasks, posed.samples)
+            pairs = itertools.combinations(self.classes_.tolist(), 2)
+            self._refuse_inseparable(pairs, tasks, posed.samples)
         else:
             everyone = np.arange(X.shape[0])
             tasks = [(everyone, target, cost) for target in binary_targets(y, classes)]
