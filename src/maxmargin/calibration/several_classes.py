@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 
-from maxmargin.calibration.sigmoid import Sigmoid, fit_sigmoid
+from maxmargin.calibration.sigmoid import Sigmoid, fit_sigmoid, rounded
 from maxmargin.data.arrays import Array
 
 #: By how much the predicted class is ahead of others that would have the same probability or more,
@@ -74,6 +74,7 @@ def fit_map(
     scores: Array, numbers: NDArray[np.intp], weight: Array, n_classes: int, kind: Decision
 ) -> ProbabilityMap:
     """Fit to scores of samples, a column for each problem, and the numbers of their classes."""
+    scores = rounded(np.clip(scores, -1e30, 1e30))
     sides = list(_sides(numbers, n_classes, kind))
     sigmoids = tuple(
         fit_sigmoid(scores[some, column], is_first[some], weight[some])
@@ -124,7 +125,7 @@ def _joined(L: Array, numbers: NDArray[np.intp], weight: Array, hold: float) -> 
 
     bounds = [(-5.0, 5.0)] + [(-0.9, None)] * K + [(None, None)] * K
     p = minimize(loss, np.zeros(2 * K + 1), jac=True, method="L-BFGS-B", bounds=bounds).x
-    return math.exp(p[0]) * (1.0 + p[1 : K + 1]), p[K + 1 :]
+    return rounded(math.exp(p[0]) * (1.0 + p[1 : K + 1])), rounded(p[K + 1 :])
 
 
 def coupled(R: Array, n_classes: int) -> Array:
@@ -150,7 +151,7 @@ def _coupled(R: Array, n_classes: int) -> Array:
     right = np.zeros((n_classes + 1, 1))
     right[-1] = 1.0
     P = np.linalg.solve(system, np.broadcast_to(right, (len(R), n_classes + 1, 1)))
-    return np.maximum(P[:, :-1, 0], _LEAST)
+    return np.asarray(np.maximum(P[:, :-1, 0], _LEAST))
 
 
 def settled(P: Array, winners: NDArray[np.intp]) -> Array:

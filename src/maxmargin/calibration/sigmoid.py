@@ -46,7 +46,7 @@ def fit_sigmoid(scores: Array, right: NDArray[np.bool_], weight: Array) -> Sigmo
     weight = weight * (np.count_nonzero(weight) / weight.sum())
     target = np.where(right, _smoothed(weight[right]), 1.0 - _smoothed(weight[~right]))
     above = scores > 0.0
-    unit = float(weight @ np.abs(scores) / weight.sum()) or 1.0
+    unit = float(np.float32(weight @ np.abs(scores) / weight.sum())) or 1.0
     size = _functions(np.abs(scores) / unit)
     target = np.where(above, target, 1.0 - target)
     start = np.zeros(size.shape[1])
@@ -55,7 +55,16 @@ def fit_sigmoid(scores: Array, right: NDArray[np.bool_], weight: Array) -> Sigmo
         _fit_side(size[rows], target[rows], weight[rows], common, _TOGETHER)
         for rows in (above, ~above)
     )
-    return Sigmoid(unit, *sides)
+    return Sigmoid(unit, *map(rounded, sides))
+
+
+def rounded(values: Array) -> Array:
+    """Return the values to the digits of float32.
+
+    The last digits of what BLAS sums depend on where arrays lie in memory: without them a map is
+    the same, to the bit, whichever thread fits it.
+    """
+    return values.astype(np.float32).astype(np.float64)
 
 
 def _smoothed(weight: Array) -> float:
