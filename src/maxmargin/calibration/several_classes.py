@@ -76,11 +76,11 @@ def fit_map(
     """Fit to scores of samples, a column for each problem, and the numbers of their classes."""
     scores = rounded(np.clip(scores, -1e30, 1e30))
     sides = list(_sides(numbers, n_classes, kind))
+    by_pairs = kind is Decision.PAIRS and n_classes > 2
     sigmoids = tuple(
-        fit_sigmoid(scores[some, column], is_first[some], weight[some])
+        fit_sigmoid(scores[some, column], is_first[some], weight[some], odd=by_pairs)
         for column, (is_first, some) in enumerate(sides)
     )
-    by_pairs = kind is Decision.PAIRS and n_classes > 2
     rough = ProbabilityMap(n_classes, sigmoids, by_pairs)
     if n_classes == 2:
         return rough

@@ -33,7 +33,9 @@ class Sigmoid:
         return np.where(scores > 0.0, size @ self.above, -(size @ self.below))
 
 
-def fit_sigmoid(scores: Array, right: NDArray[np.bool_], weight: Array) -> Sigmoid:
+def fit_sigmoid(
+    scores: Array, right: NDArray[np.bool_], weight: Array, *, odd: bool = False
+) -> Sigmoid:
     """Fit to scores of samples that have the label (`right`) or not, by weighted likelihood.
 
     A sample is taken to have its label with the probabilities of Platt (1999), so that z stays
@@ -51,6 +53,8 @@ def fit_sigmoid(scores: Array, right: NDArray[np.bool_], weight: Array) -> Sigmo
     target = np.where(above, target, 1.0 - target)
     start = np.zeros(size.shape[1])
     common = _fit_side(size, target, weight, start, _SMALL)
+    if odd:
+        return Sigmoid(unit, rounded(common), rounded(common))
     sides = (
         _fit_side(size[rows], target[rows], weight[rows], common, _TOGETHER)
         for rows in (above, ~above)
@@ -93,7 +97,7 @@ def _fit_side(size: Array, target: Array, weight: Array, centre: Array, ridge: f
         p = expit(size @ a)
         gradient = size.T @ (weight * (p - target)) + ridge * (a - centre)
         moving = (a > 0.0) | (gradient < 0.0)
-        if np.abs(gradient[moving]).max(initial=0.0) <= 1e-9 * (1.0 + weight.sum()):
+        if np.abs(gradient[moving]).max(initial=0.0) <= 1e-7 * (1.0 + weight.sum()):
             break
         some = size[:, moving]
         curvature = (some.T * (weight * p * (1.0 - p))) @ some + (ridge + 1e-9) * np.eye(
