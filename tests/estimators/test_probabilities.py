@@ -123,6 +123,20 @@ def test_rare_classes_are_among_the_samples_that_are_drawn(monkeypatch):
     assert check(model, X)[0, 2] > 0.5
 
 
+@pytest.mark.parametrize("model", [LinearSVC(), SVC(), SVC(kernel="linear")], ids=repr)
+def test_few_samples_have_the_scores_of_all(model, monkeypatch):
+    X, y = blobs(2, n=600, spread=0.6)
+    exact = scores(model.fit(X, y), X)
+    monkeypatch.setattr("maxmargin.estimators._probability._MOST_SAMPLES", 60)
+    training = model.fit(X, y)._probabilities._fit.__self__
+    found = scores(model, training.X)
+    assert len(training.places) < 300
+    assert_allclose(training.stands_for.sum(), 600)
+    error = np.abs(found - exact[training.places])
+    assert np.median(error) < 0.02
+    check(model, X)
+
+
 @EVERY
 def test_two_samples_a_class_suffice(model):
     X = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 5.0], [5.0, 5.1], [9.0, 0.0], [9.1, 0.0]])
@@ -296,7 +310,16 @@ def test_leverages_are_the_soft_span_of_vectors():
     rng = np.random.default_rng(0)
     Z, cost = rng.normal(size=(12, 4)), rng.uniform(0.5, 2.0, size=12)
     span = Span(Z @ Z.T, 0.5 / cost, affine=False)
-    assert_allclose(squared_by_leverages(Z, cost, np.ones(4)), span.own, rtol=1e-6)
+    assert_allclose(squared_by_leverages(Z, cost, np.ones(4), np.ones(12)), span.own, rtol=1e-6)
+
+
+def test_a_sample_may_stand_for_several_in_leverages():
+    rng = np.random.default_rng(0)
+    Z, cost, times = rng.normal(size=(8, 3)), np.full(8, 0.5), np.array([3] + [1] * 7)
+    every = squared_by_leverages(
+        np.repeat(Z, times, axis=0), np.repeat(cost, times), np.ones(3), np.ones(10)
+    )
+    assert_allclose(squared_by_leverages(Z, cost, np.ones(3), times), every[2:], rtol=1e-9)
 
 
 def test_the_distance_from_an_affine_hull():

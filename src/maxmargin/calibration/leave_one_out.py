@@ -51,9 +51,12 @@ class Span:
         return np.asarray(np.maximum(squares, 0.0))
 
 
-def squared_by_leverages(Z: Array, cost: Array, penalty: Array) -> Array:
-    """S² of the squared hinge from H = diag(penalty) + 2 Σ C_j z_j z_jᵀ, for few features."""
-    H = (Z.T * (2.0 * cost)) @ Z
+def squared_by_leverages(Z: Array, cost: Array, penalty: Array, stands_for: Array) -> Array:
+    """S² of the squared hinge from H = diag(penalty) + 2 Σ s_j C_j z_j z_jᵀ, for few features.
+
+    A sample stands for s_j of them.
+    """
+    H = (Z.T * (2.0 * cost * stands_for)) @ Z
     H[np.diag_indices_from(H)] += penalty
     V = solve_triangular(factorised(H), Z.T, lower=True)
     squares = np.einsum("ij,ij->j", V, V)  # zᵀ H⁻¹ z, and S² = zᵀ (H − 2 C z zᵀ)⁻¹ z

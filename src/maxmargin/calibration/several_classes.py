@@ -73,7 +73,10 @@ class ProbabilityMap:
 def fit_map(
     scores: Array, numbers: NDArray[np.intp], weight: Array, n_classes: int, kind: Decision
 ) -> ProbabilityMap:
-    """Fit to scores of samples, a column for each problem, and the numbers of their classes."""
+    """Fit to scores of samples, a column for each problem, and the numbers of their classes.
+
+    Weights count samples.
+    """
     scores = rounded(np.clip(scores, -1e30, 1e30))
     sides = list(_sides(numbers, n_classes, kind))
     by_pairs = kind is Decision.PAIRS and n_classes > 2
@@ -109,7 +112,6 @@ def _joined(L: Array, numbers: NDArray[np.intp], weight: Array, hold: float) -> 
     n, K = L.shape
     truth = np.zeros((n, K))
     truth[np.arange(n), numbers] = 1.0
-    weight = weight * (np.count_nonzero(weight) / weight.sum())
     ridge = np.full(2 * K + 1, hold)
     ridge[0] = 1.0
 

@@ -20,8 +20,9 @@ from maxmargin.kernels import Kernel, Linear
 from maxmargin.kernels.pairwise import dense, plain
 from maxmargin.runtime.blas_threads import one_blas_thread
 
-#: Most training samples whose scores a map is fitted to, and the most values of them that are kept.
-_MOST_SAMPLES, _MOST_VALUES = 4096, 2**23
+#: Most training samples whose scores a map is fitted to, of all classes and times the number of
+#: classes, and the most values of them that are kept.
+_MOST_SAMPLES, _MOST_OF_CLASS, _MOST_VALUES = 4096, 512, 2**23
 
 #: Samples that are kept whatever their length, and of each class if it has as many.
 _FEWEST_SAMPLES, _FEWEST_OF_CLASS = 256, 32
@@ -124,6 +125,11 @@ class ProbabilisticClassifier:
         """
         numbers = np.searchsorted(self.classes_, y)
         places, stands_for = _sampled(X, numbers)
+        if len(places) < X.shape[0] and not self._geometry().soft:
+            every = np.union1d(places, self._spanning(cost, members, len(places)))
+            counted = np.zeros(len(every))
+            counted[np.searchsorted(every, places)] = stands_for
+            places, stands_for = every, counted
         model = object.__new__(type(self))  # its parameters may be changed after the fit
         vars(model).update(vars(self))
         for name in ("_probabilities", "feature_names_in_"):
@@ -135,12 +141,24 @@ class ProbabilisticClassifier:
         if getattr(self, "probability", False):
             self._probabilities.get()
 
+    def _spanning(
+        self, cost: Array, members: list[NDArray[np.intp]] | None, most: int
+    ) -> NDArray[np.intp]:
+        """Return the places of the samples whose span counts, of all problems together."""
+        expansions, found = self._expansions(), []
+        for problem, (coef, unit) in enumerate(expansions):
+            rows = members[problem] if members else np.arange(len(cost))
+            inside = rows[free(np.abs(coef), cost[rows] / unit)]
+            found.append(_thinned(inside, most // len(expansions)))
+        return np.concatenate(found)
+
 
 @dataclass(frozen=True, eq=False)
 class Training:
     """Samples of a fitted model, with the numbers of their classes and their costs.
 
-    `places` are theirs in the training data, of which each stands for so many.
+    `places` are theirs in the training data, of which each stands for so many; for 0 if it is only
+    here because others are in its span.
     """
 
     model: Any
@@ -159,6 +177,7 @@ class Training:
                 scores[some, column] -= shares
             n_classes, kind = len(self.model.classes_), self.model._decision()
             weight = self.cost * self.stands_for
+            weight *= self.stands_for[self.cost > 0.0].sum() / weight.sum()
             return fit_map(scores, self.numbers, weight, n_classes, kind)
 
     def _own_shares(self) -> Iterator[tuple[NDArray[np.intp], int, Array]]:
@@ -193,7 +212,9 @@ class Training:
         if isinstance(geometry.kernel, Linear) and self.X.shape[1] < min(_FEW, len(inside)):
             Z, penalty = _features(self.X[some[used]], geometry)
             stiff = np.where(np.isin(used, inside), _STIFF / np.square(Z).mean(), 0.0)
-            squares[used] = squared_by_leverages(Z, cost[used] if geometry.soft else stiff, penalty)
+            own = cost[used] if geometry.soft else stiff
+            times = self.stands_for[some[used]] if geometry.soft else np.ones(len(used))
+            squares[used] = squared_by_leverages(Z, own, penalty, times)
             return squares
         inside = _thinned(inside, _MOST_SPANNING)
         rest = np.setdiff1d(used, inside)
@@ -252,10 +273,11 @@ def _sampled(X: Matrix, numbers: NDArray[np.intp]) -> tuple[NDArray[np.intp], Ar
     """
     n = X.shape[0]
     stored = X.nnz if sparse.issparse(X) else X.size
-    most = min(_MOST_SAMPLES, max(_FEWEST_SAMPLES, _MOST_VALUES * n // max(1, stored)))
+    counts = np.bincount(numbers)
+    most = min(_MOST_SAMPLES, _MOST_OF_CLASS * len(counts))
+    most = min(most, max(_FEWEST_SAMPLES, _MOST_VALUES * n // max(1, stored)))
     if n <= most:
         return np.arange(n), np.ones(n)
-    counts = np.bincount(numbers)
     shares = np.minimum(counts, np.maximum(most * counts // n, _FEWEST_OF_CLASS))
     classes = (np.flatnonzero(numbers == k) for k in range(len(counts)))
     drawn = [_thinned(rows, share) for rows, share in zip(classes, shares, strict=True)]
