@@ -41,8 +41,9 @@ def fit_sigmoid(
 ) -> Sigmoid:
     """Fit to scores of samples that have the label (`right`) or not, by weighted likelihood.
 
-    Weights count samples. A sample is taken to have its label with the probabilities of Platt (1999), so that z stays
-    finite where scores separate the labels.
+    Weights count samples. A sample is taken to have its label with the probabilities of Platt
+    (1999), so that z stays finite where scores separate the labels. An `odd` map has the same
+    weights on both sides.
     """
     if not weight.any():
         return Sigmoid(
