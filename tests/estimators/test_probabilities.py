@@ -267,6 +267,33 @@ def test_the_perceptron_has_probabilities():
         check(model.fit(X, y), X)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        SVC(landmarks=30),
+        SVC(landmarks=30, multi_class="ovr"),
+        LinearSVC(penalty="l1", loss="squared_hinge"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_other_ways_to_fit_have_probabilities_too(model, n_classes):
+    X, y = blobs(n_classes)
+    check(clone(model).fit(X, y), X)
+
+
+def test_so_has_a_linear_hard_margin():
+    X, y = blobs(3, spread=30.0)
+    check(LinearSVC(C=np.inf).fit(X, y), X)
+
+
+def test_equal_rows_that_are_fitted_as_one_have_probabilities():
+    X, y = blobs(3, n=1200)
+    X, y = np.tile(X, (2, 1)), np.tile(y, 2)
+    model = SVC(gamma=0.1).fit(X, y)
+    assert check(model, X).max() < 1.0
+
+
 def brute_force(model, X, y):
     kept = [np.arange(len(y)) != i for i in range(len(y))]
     values = [clone(model).fit(X[k], y[k]).decision_function(X[~k])[0] for k in kept]

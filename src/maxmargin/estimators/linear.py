@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.calibration.several_classes import Decision
 from maxmargin.data.arrays import Array, view_rows
 from maxmargin.data.checks import check_choice, check_one_label, check_tube
+from maxmargin.data.origin import UNMOVED, levelled
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import (
     check_several_classes,
@@ -23,6 +27,8 @@ from maxmargin.data.targets import (
 )
 from maxmargin.estimators._base import LinearModel, fitting
 from maxmargin.estimators._checks import labels_of
+from maxmargin.estimators._hard_margin import fit_hard_linear
+from maxmargin.estimators._l1 import check_l1, dense_coef, fit_l1
 from maxmargin.estimators._probability import (
     Geometry,
     ProbabilisticClassifier,
@@ -32,11 +38,12 @@ from maxmargin.estimators._probability import (
 from maxmargin.kernels import Linear
 from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets, votes
-from maxmargin.objectives.objective import Intercept, far_level
+from maxmargin.objectives.base import Intercept
 from maxmargin.solvers import Solver
 
 _PARAMETERS = """C : float, default=1.0
-        Weight of the losses against ½‖w‖².
+        Weight of the losses against ½‖w‖². In classification `inf` asks for a hard margin, as for
+        `SVC`: y_i f(x_i) ≥ 1 throughout, or a `NotSeparableError` with its witness.
     lam : float or None, default=None
         If given, C = 1/(n_samples × lam): the λ of Pegasos. Weights count as repetitions.
     solver : str or Solver, default="auto"
@@ -60,7 +67,7 @@ _PARAMETERS = """C : float, default=1.0
     random_state : int, RandomState or None, default=None
         Seeds the order of the samples.
     verbose : int, default=0
-        Whether to report each look at the gap on standard error."""
+        Whether to report each gap check on standard error."""
 
 _ATTRIBUTES = """coef_ : ndarray of shape (n_problems, n_features), or (n_features,) in regression
         The weights: one row, or one for each class where there are more than two.
@@ -71,9 +78,11 @@ _ATTRIBUTES = """coef_ : ndarray of shape (n_problems, n_features), or (n_featur
     solutions_ : tuple of Solution
         Each problem's solution; `solution_` where there is only one.
     history_ : list of Record
-        (time, epoch, primal, dual, gap) at each look.
+        (time, epoch, primal, dual, gap) at each gap check.
     support_ : ndarray
         Indices of the support vectors.
+    alpha_, slack_ : ndarray, or list of one for each problem
+        α_i of every training sample; ξ_i, after `samples(X, y)`, which has a table of both.
     n_iter_ : int
         Epochs or Newton steps."""
 
@@ -93,17 +102,24 @@ class LinearClassifier(ClassifierMixin):
         return np.asarray(self.classes_[winners])
 
 
-class LinearSVC(LinearClassifier, ProbabilisticClassifier, LinearModel):  # noqa: D101 - the docstring is composed
+class LinearSVC(  # noqa: D101 - the docstring is composed
+    LinearClassifier, ProbabilisticClassifier, SparseCoefMixin, LinearModel
+):
     __doc__ = f"""Linear support vector classifier that proves its answer.
 
     Minimises ½‖w‖² + Σ C_i ℓ(y_i (<w, x_i> + b)). With the default hinge loss and free intercept
     this is the problem of `sklearn.svm.SVC(kernel="linear")`; with
     `loss="squared_hinge", penalized_intercept=True` it is that of `sklearn.svm.LinearSVC`. What
-    more than two classes are is the choice of `multi_class`.
+    more than two classes are is the choice of `multi_class`. With `penalty="l1"` it minimises
+    ‖w‖₁ + Σ C_i max(0, 1 − y_i f(x_i))², which leaves most weights at exactly 0; the columns of X
+    should have one scale.
 
     Parameters
     ----------
     {_PARAMETERS}
+    penalty : {{"l2", "l1"}}, default="l2"
+        "l1" goes with `loss="squared_hinge"` and `multi_class="ovr"`, and has a solver of its own.
+        Below `sklearn.svm.l1_min_c` all weights are 0 (with a penalised intercept or none).
     loss : {{"hinge", "squared_hinge", "perceptron"}}, default="hinge"
         The perceptron has no regulariser and needs `solver="sgd"`.
     multi_class : {{"ovr", "crammer_singer", "ovo"}}, default="ovr"
@@ -140,6 +156,7 @@ class LinearSVC(LinearClassifier, ProbabilisticClassifier, LinearModel):  # noqa
         C: float = 1.0,
         *,
         lam: float | None = None,
+        penalty: str = "l2",
         loss: str = "hinge",
         solver: str | Solver = "auto",
         tol: float = 1e-3,
@@ -157,6 +174,7 @@ class LinearSVC(LinearClassifier, ProbabilisticClassifier, LinearModel):  # noqa
     ) -> None:
         self.C = C
         self.lam = lam
+        self.penalty = penalty
         self.loss = loss
         self.solver = solver
         self.tol = tol
@@ -180,11 +198,18 @@ class LinearSVC(LinearClassifier, ProbabilisticClassifier, LinearModel):  # noqa
         classes = labels_of(y)
         kind = check_choice("multi_class", self.multi_class, ("ovr", "crammer_singer", "ovo"))
         loss = CLASSIFICATION[check_choice("loss", self.loss, CLASSIFICATION)]
+        if self._hard():
+            return self._fit_hard(X, y, sample_weight)
+        sparse = check_choice("penalty", self.penalty, ("l2", "l1")) == "l1"
+        if sparse:
+            check_l1(self)
         cost = sample_costs(X, self.C, self.lam, sample_weight)
         cost = class_costs(cost, self.class_weight, classes, y)
         check_several_classes(classes, y, cost)
         self.classes_ = classes
-        if kind == "crammer_singer":
+        if sparse:
+            fit_l1(self, X, y, binary_targets(y, classes), cost)
+        elif kind == "crammer_singer":
             self._fit_joint(X, y, cost)
         elif kind == "ovr" or len(classes) == 2:
             targets = binary_targets(y, classes)
@@ -197,6 +222,25 @@ class LinearSVC(LinearClassifier, ProbabilisticClassifier, LinearModel):  # noqa
             costs = [cost[rows] for rows in members]
             self._fit_targets(X, y, targets, costs, loss, members=members)
         self._keep_for_probabilities(X, y, cost, self._members)
+        return self
+
+    def _hard(self) -> bool:
+        return self.lam is None and isinstance(self.C, numbers.Real) and float(self.C) == math.inf
+
+    def _fit_hard(self, X: Any, y: Any, sample_weight: Any) -> LinearSVC:
+        """Fit a hard margin: by SMO, whatever the solver."""
+        if self._intercept() is Intercept.PENALIZED or self.loss == "perceptron":
+            raise ValueError(
+                "C=inf is for the hinge losses, with a free intercept or none. For a penalised one"
+                " append a column of ones to X and give fit_intercept=False."
+            )
+        from maxmargin.estimators.kernel import SVC  # noqa: PLC0415 - its landmarks import this module
+
+        names = ("C", "fit_intercept", "multi_class", "class_weight", "tol", "max_time", "n_jobs")
+        shared = {name: getattr(self, name) for name in names}
+        svc = SVC(kernel="linear", verbose=self.verbose, max_iter=self.max_iter, **shared)
+        fit_hard_linear(self, svc, X, y, sample_weight)
+        self._probabilities = svc._probabilities
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -225,6 +269,8 @@ class LinearSVC(LinearClassifier, ProbabilisticClassifier, LinearModel):  # noqa
     def _expansions(self) -> list[tuple[Array, float]]:
         if self.multi_class == "crammer_singer":
             return joint_expansions(self.solution_.beta.T)
+        if self.penalty == "l1":  # no share is known: the scores are those of the fit
+            return [(0.0 * solution.beta, 1.0) for solution in self.solutions_]
         return [(solution.beta, 1.0) for solution in self.solutions_]
 
     def _geometry(self) -> Geometry:
@@ -293,9 +339,9 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
         name = check_choice("loss", self.loss, REGRESSION)
         epsilon = check_tube(self.epsilon)
         cost = sample_costs(X, self.C, self.lam, sample_weight)
-        target, level = real_targets(y), 0.0
-        if self._intercept() is Intercept.FREE and (level := far_level(target)):
-            target = target - level
+        target, level = real_targets(y), UNMOVED
+        if self._intercept() is Intercept.FREE:
+            target, level = levelled(target)
         self._fit_targets(X, y, [target], [cost], regression_loss(name, epsilon), level=level)
         self.coef_ = self.coef_[0]
         return self
@@ -313,6 +359,6 @@ def decision_values(model: LinearModel, X: Any) -> Array:
     problem = Problem(X, nothing, nothing, rows)
     columns = [
         problem.predict(np.ascontiguousarray(w, dtype=np.float64), float(b))
-        for w, b in zip(np.atleast_2d(model.coef_), model.intercept_, strict=True)
+        for w, b in zip(dense_coef(model.coef_), model.intercept_, strict=True)
     ]
     return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
