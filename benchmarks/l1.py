@@ -1,4 +1,4 @@
-"""LinearSVC(penalty="l1") beside LIBLINEAR's -s 5, in turns.
+"""LinearSVC(penalty="l1") beside LIBLINEAR's -s 5, interleaved.
 
     python -m benchmarks.l1 [--repeats 7] [--data ...] [--only a9a ...]
 
@@ -90,7 +90,7 @@ def loosest(problem: Problem, fit: Fit, limit: float) -> float | None:
 
 
 def turns(fits: list[tuple[Fit, float]], repeats: int) -> list[float]:
-    """Median seconds of each, taken in turns."""
+    """Median seconds of each, taken interleaved."""
     seconds: list[list[float]] = [[] for _ in fits]
     for _ in range(repeats):
         for (fit, tol), own in zip(fits, seconds, strict=True):
@@ -145,7 +145,7 @@ which each has its turn, one thread, with all conversions of the data. `ratio` i
 over ours.
 {about["cpu"]}, {about["cores"]} cores, load {load_before:.1f} at the start, {today}.
 
-| data | C / C_min | non-zeros | within | ours, ms | proven, ms | LIBLINEAR tol | its ms | ratio | proven |
+| data | C / C_min | non-zeros | within | ours, ms | proven | LIBLINEAR tol | ms | ratio | proven |
 |---|---|---|---|---|---|---|---|---|---|
 """
     RESULT.write_text(text + "\n".join(lines) + "\n")

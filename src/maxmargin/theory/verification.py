@@ -95,7 +95,7 @@ def verify(
 ) -> Verification:
     """Recompute what a fitted model of this package claims, from its attributes and the data.
 
-    The problem is made anew of the model's parameters, X, y and the weights: costs, labels, γ,
+    The problem is made again of the model's parameters, X, y and the weights: costs, labels, γ,
     kernel values, f(x), P and D by their textbook formulas in plain NumPy and extended precision,
     with no code in common with the solvers and `maxmargin.certificate`. The result is true as a
     condition if the dual point is feasible, P − D is no more than the gap that was claimed, and

@@ -67,7 +67,7 @@ def _machine(model: Any, data: Data) -> Machine:
     if not model.sv_indices:
         raise ValueError(
             "The model does not say which rows are its support vectors: it was read from a file."
-            " Train it anew, and certify what svm_train returns."
+            " Train it again, and certify what svm_train returns."
         )
     support = np.asarray(model.get_sv_indices(), dtype=np.intp) - 1
     coef: Array = np.asarray(model.get_sv_coef(), dtype=np.float64).reshape(len(support), -1).T

@@ -1,6 +1,6 @@
 """Fitted models of this package, read from their parameters and public attributes.
 
-Costs, targets and γ are made of the parameters anew, so that a check of what a fit claims does not
+Costs, targets and γ are made of the parameters again, so that a check of what a fit claims does not
 rest on the code that made the claim.
 """
 
