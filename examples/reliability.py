@@ -1,6 +1,6 @@
 """Draw docs/reliability.png: how often events happen that were given a probability.
 
-    python examples/reliability.py [docs/reliability.png]
+python examples/reliability.py [docs/reliability.png]
 """
 
 import sys
