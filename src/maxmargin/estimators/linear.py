@@ -229,13 +229,13 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
 
     def _fit_hard(self, X: Any, y: Any, sample_weight: Any) -> LinearSVC:
         """Fit a hard margin: by SMO, whatever the solver."""
+        from maxmargin.estimators.kernel import SVC  # noqa: PLC0415 - SVC is built on LinearSVC
+
         if self._intercept() is Intercept.PENALIZED or self.loss == "perceptron":
             raise ValueError(
                 "C=inf is for the hinge losses, with a free intercept or none. For a penalised one"
                 " append a column of ones to X and give fit_intercept=False."
             )
-        from maxmargin.estimators.kernel import SVC  # noqa: PLC0415 - its landmarks import this module
-
         names = ("C", "fit_intercept", "multi_class", "class_weight", "tol", "max_time", "n_jobs")
         shared = {name: getattr(self, name) for name in names}
         svc = SVC(kernel="linear", verbose=self.verbose, max_iter=self.max_iter, **shared)
