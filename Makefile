@@ -3,7 +3,7 @@
 #   make test       all tests                     PYTEST_ARGS="-k agreement" to choose
 #   make demo       the demonstration
 #   make bench      against the peers             BENCH_ARGS="--data DIR"; default $MAXMARGIN_DATA or ../shared/data
-#                   make bench-linear, bench-kernel or bench-multiclass for one of them; --help tells options
+#                   make bench-linear, -kernel, -multiclass or -probabilities for one of them; --help tells options
 #   make lint       style, types, import layers   make format  to repair the style
 #   make docs       run the examples in the documentation
 #   make sanitize   fast tests with the core under ASAN and UBSAN; NO_WIDE=ON without 64-byte registers (after a clean)
@@ -27,7 +27,7 @@ PY   := $(VENV)/bin/python
 CORE := $(shell find src/core -name '*.hpp' -o -name '*.cpp')
 DOCS := $(wildcard README.md) $(shell find docs -name '*.md')
 
-.PHONY: build test demo bench bench-linear bench-kernel bench-multiclass lint format docs sanitize clang wheel mutation clean
+.PHONY: build test demo bench bench-linear bench-kernel bench-multiclass bench-probabilities lint format docs sanitize clang wheel mutation clean
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
 
@@ -39,9 +39,9 @@ test: $(VENV)/.stamp-build $(VENV)/.stamp-test
 demo: $(VENV)/.stamp-build
 	$(PY) examples/demo.py
 
-bench: bench-linear bench-kernel bench-multiclass
+bench: bench-linear bench-kernel bench-multiclass bench-probabilities
 
-bench-linear bench-kernel bench-multiclass: bench-%: $(VENV)/.stamp-build $(VENV)/.stamp-bench
+bench-linear bench-kernel bench-multiclass bench-probabilities: bench-%: $(VENV)/.stamp-build $(VENV)/.stamp-bench
 	$(PY) -m benchmarks.$* $(BENCH_ARGS)
 
 # The linters read src/ itself, so nothing is compiled; the venv has NumPy for mypy's sake.

@@ -114,12 +114,15 @@ def test_an_unproven_fit_has_their_status():
     assert model.fit_status_ == 1
 
 
-def test_probabilities_come_from_calibration():
+@pytest.mark.parametrize("probability", [False, True])
+def test_probability_is_accepted_and_not_needed(probability):
     X, y, *_ = made(2)
-    with pytest.raises(ValueError, match="CalibratedClassifierCV"):
-        SVC(probability=True).fit(X, y)
-    model = SVC(probability=False).fit(X, y)
-    assert not hasattr(model, "predict_proba")
+    P = SVC(probability=probability).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+
+
+def test_calibration_around_a_model_still_works():
+    X, y, *_ = made(2)
     calibrated = CalibratedClassifierCV(SVC(), ensemble=False).fit(X, y)
     np.testing.assert_allclose(calibrated.predict_proba(X).sum(axis=1), 1.0)
 

@@ -216,6 +216,7 @@ def fit_hard_linear(model: Any, X: Matrix, y: Any, sample_weight: Any) -> None:
     )
     model.coef_, model.intercept_ = coef, svc.intercept_
     model.n_iter_ = int(np.max(svc.n_iter_))
+    model._probabilities = svc._probabilities
 
 
 def refuse_through_origin(

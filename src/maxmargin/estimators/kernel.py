@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.calibration.several_classes import Decision
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_choice, check_one_label, scale_advice
@@ -33,6 +34,12 @@ from maxmargin.estimators._duplicates import groups_of, spread_over
 from maxmargin.estimators._hard_margin import refuse_through_origin, solve_through_origin
 from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.estimators._landmarks import LandmarkModel, QuietSVC
+from maxmargin.estimators._probability import (
+    Geometry,
+    ProbabilisticClassifier,
+    decision_of,
+    joint_expansions,
+)
 from maxmargin.kernels import Kernel
 from maxmargin.losses import HINGE
 from maxmargin.multiclass.decomposition import (
@@ -51,7 +58,7 @@ from maxmargin.solution import NotSeparableError
 from maxmargin.solvers.kernel.batch_smo import Task
 
 
-class SVC(ClassifierMixin, LandmarkModel):
+class SVC(ClassifierMixin, ProbabilisticClassifier, LandmarkModel):
     """Kernel support vector classifier that proves its answer.
 
     Minimises ½‖w‖² + Σ C_i max(0, 1 − y_i f(x_i)) over f(x) = <w, φ(x)> + b, where the kernel is
@@ -59,8 +66,8 @@ class SVC(ClassifierMixin, LandmarkModel):
     fitted attributes have the names of `sklearn.svm.SVC`. What differs: `tol` is the relative
     duality gap to prove; `cache_size` is at most half of the free memory if None; `max_iter` counts
     working sets; in gamma="scale" a sample weight counts like a repetition; `coef_` and
-    `dual_coef_` are arrays after sparse data too; for probabilities there is
-    `sklearn.calibration.CalibratedClassifierCV`.
+    `dual_coef_` are arrays after sparse data too; `predict_proba` needs no `probability=True`, and
+    its largest probability is that of the predicted class.
 
     Parameters
     ----------
@@ -87,7 +94,7 @@ class SVC(ClassifierMixin, LandmarkModel):
     shrinking : bool, default=True
         Accepted for scikit-learn's sake: the working set does what shrinking is for.
     probability : bool, default=False
-        Accepted for scikit-learn's sake, where True is deprecated: an error says what to use.
+        Whether `fit` prepares `predict_proba`, which otherwise does so when it is first called.
     tol : float, default=1e-3
         Relative duality gap to prove.
     cache_size : float or None, default=None
@@ -209,14 +216,17 @@ class SVC(ClassifierMixin, LandmarkModel):
         self._forget_space()
         if self.landmarks is not None:
             self._fit_landmarks(posed, y, cost)
+            self._probabilities = self._engine._probabilities
             return self
-        groups = groups_of(self, posed, cost)
+        groups, own_cost = groups_of(self, posed, cost), cost
         if groups is not None:
             posed, cost = groups.merged(posed), groups.costs
         progress = self._solve_kind(posed, kind, cost)
         self._keep_solutions(posed)
         if groups is not None:
             spread_over(self, groups, y)
+        pairs = pair_targets(class_members(y, classes))[0] if self._by_pairs else None
+        self._keep_for_probabilities(X, y, own_cost, pairs)
         progress.end()
         self._warn_if_unproven(posed.samples)
         return self
@@ -443,14 +453,35 @@ class SVC(ClassifierMixin, LandmarkModel):
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label with the most votes of the pairs, or the largest value of its class."""
         check_is_fitted(self)
+        winners = [self._winners(values) for values in self._value_blocks(X)]
+        return np.asarray(self.classes_[np.concatenate(winners)])
+
+    def _value_blocks(self, X: Any) -> Iterator[Array]:
         if self._by_pairs:
-            scores = self._scores(X)
-            counts = scores if self.break_ties else np.rint(scores)
-            return np.asarray(self.classes_[counts.argmax(axis=1)])
-        values = self._values_by_problem(X)
+            return self._pair_values(X)
+        return iter([self._values_by_problem(X)])
+
+    def _winners(self, values: Array) -> NDArray[np.intp]:
         if len(self.classes_) == 2:
-            return np.asarray(self.classes_[(values[:, 0] >= 0.0).astype(int)])
-        return np.asarray(self.classes_[values.argmax(axis=1)])
+            return (values[:, 0] >= 0.0).astype(np.intp)
+        if not self._by_pairs:
+            return np.asarray(values.argmax(axis=1))
+        scores = votes(values, len(self.classes_))
+        counts = scores if self.break_ties else np.rint(scores)
+        return np.asarray(counts.argmax(axis=1))
+
+    def _decision(self) -> Decision:
+        return decision_of(self.multi_class)
+
+    def _expansions(self) -> list[tuple[Array, float]]:
+        if self.multi_class == "crammer_singer":
+            return joint_expansions(self.solution_.w)
+        sign = -1.0 if len(self.classes_) == 2 else 1.0  # a pair's f is positive for its first
+        units = [(one, self._unit(one)) for one in self.solutions_]
+        return [(sign * one.w / unit, unit) for one, unit in units]
+
+    def _geometry(self) -> Geometry:
+        return Geometry(self._fitted_kernel, self._intercept() is Intercept.FREE)
 
     @property
     def _by_pairs(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.calibration.several_classes import Decision
 from maxmargin.data.arrays import Array, view_rows
 from maxmargin.data.checks import check_choice, check_one_label, check_tube
 from maxmargin.data.origin import UNMOVED, levelled
@@ -27,6 +29,13 @@ from maxmargin.estimators._base import LinearModel, fitting
 from maxmargin.estimators._checks import labels_of
 from maxmargin.estimators._hard_margin import fit_hard_linear
 from maxmargin.estimators._l1 import check_l1, dense_coef, fit_l1
+from maxmargin.estimators._probability import (
+    Geometry,
+    ProbabilisticClassifier,
+    decision_of,
+    joint_expansions,
+)
+from maxmargin.kernels import Linear
 from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets, votes
 from maxmargin.objectives.base import Intercept
@@ -93,7 +102,9 @@ class LinearClassifier(ClassifierMixin):
         return np.asarray(self.classes_[winners])
 
 
-class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 - the docstring is composed
+class LinearSVC(  # noqa: D101 - the docstring is composed
+    LinearClassifier, ProbabilisticClassifier, SparseCoefMixin, LinearModel
+):
     __doc__ = f"""Linear support vector classifier that proves its answer.
 
     Minimises ½‖w‖² + Σ C_i ℓ(y_i (<w, x_i> + b)). With the default hinge loss and free intercept
@@ -210,6 +221,7 @@ class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 -
             members, targets = pair_targets(class_members(y, classes))
             costs = [cost[rows] for rows in members]
             self._fit_targets(X, y, targets, costs, loss, members=members)
+        self._keep_for_probabilities(X, y, cost, self._members)
         return self
 
     def _hard(self) -> bool:
@@ -222,7 +234,6 @@ class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 -
                 "C=inf is for the hinge losses, with a free intercept or none. For a penalised one"
                 " append a column of ones to X and give fit_intercept=False."
             )
-
         fit_hard_linear(self, X, y, sample_weight)
         return self
 
@@ -233,8 +244,34 @@ class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 -
         the pairs squeezed below a third of a vote.
         """
         values = super().decision_function(X)
-        by_pairs = self._members is not None
-        return votes(values, len(self.classes_)) if by_pairs else values
+        return votes(values, len(self.classes_)) if self._members is not None else values
+
+    def _value_blocks(self, X: Any) -> Iterator[Array]:
+        values = decision_values(self, X)
+        return iter([values if values.ndim == 2 else values[:, np.newaxis]])
+
+    def _winners(self, values: Array) -> NDArray[np.intp]:
+        if len(self.classes_) == 2:
+            return (values[:, 0] > 0.0).astype(np.intp)
+        if self._members is not None:
+            values = votes(values, len(self.classes_))
+        return np.asarray(values.argmax(axis=1))
+
+    def _decision(self) -> Decision:
+        return decision_of(self.multi_class)
+
+    def _expansions(self) -> list[tuple[Array, float]]:
+        if self.multi_class == "crammer_singer":
+            return joint_expansions(self.solution_.beta.T)
+        if self.penalty == "l1":  # no share is known: the scores are those of the fit
+            return [(0.0 * solution.beta, 1.0) for solution in self.solutions_]
+        return [(solution.beta, 1.0) for solution in self.solutions_]
+
+    def _geometry(self) -> Geometry:
+        kind = self._intercept()
+        constant = self._scaling() ** 2 if kind is Intercept.PENALIZED else 0.0
+        soft = self.loss == "squared_hinge"
+        return Geometry(Linear(), kind is Intercept.FREE, constant, soft)
 
 
 class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is composed
