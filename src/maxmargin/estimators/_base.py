@@ -137,7 +137,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
 
     solutions_: tuple[Solution, ...]
     n_features_in_: int
-    _no_limit: tuple[int | None, ...] = (None,)  # values of max_iter
+    _no_limit: tuple[int | None, ...] = (None, -1)  # values of max_iter; -1 is scikit-learn's
 
     def _check_training(self, X: Any, y: Any, **numeric: bool) -> Any:
         """All but whether X is finite: `_problem` sees that as it measures the rows."""
@@ -302,10 +302,14 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         which = "; the model is the best before" if certificate.status is Status.DIVERGED else ""
         again = " with warm_start=True" if hasattr(self, "warm_start") else ""
         return (
-            f"{type(self).__name__} {ended} after {n_iter} iteration{'s' if n_iter != 1 else ''}"
+            f"{self._early(certificate.status)}{type(self).__name__} {ended} after {n_iter} iteration{'s' if n_iter != 1 else ''}"
             f"{where}{which}: {certificate.sentence()}, and tol={self.tol:g} was asked for."
             f" {advice.format(again=again)}, or accept the model as it is."
         )
+
+    def _early(self, _status: Status) -> str:
+        """Return how scikit-learn's warning of a fit that ended so begins."""
+        return ""
 
     def _warn_if_wild(self, X: Matrix) -> None:
         """Say what scaling would do, where it would do much; kernels have scales of their own."""
@@ -400,7 +404,6 @@ class LinearModel(CertifiedModel):
     def _fit_joint(self, X: Matrix, y: NDArray[Any], cost: Array) -> None:
         """Solve the one problem of all classes and store what was learnt."""
         begin = time.perf_counter()
-        check_joint_loss(self.loss)
         solver, stopping, self._members = joint_solver(self.solver), self._stopping(), None
         numbers, n_classes = class_numbers(self.classes_, y), len(self.classes_)
         problem = self._problem(X, numbers, cost, compress=True, solver=solver.name)
@@ -487,15 +490,6 @@ def given_solver(given: Any, named: Mapping[str, Callable[[], Solver]]) -> Solve
         solver: Solver = given
         return solver
     return named[check_choice("solver", given, named)]()
-
-
-def check_joint_loss(loss: Any) -> None:
-    """Refuse what the one problem of all classes is not made of."""
-    if loss != "hinge":
-        raise ValueError(
-            f"multi_class='crammer_singer' is the hinge loss of K classes, got loss={loss!r}. Use"
-            " loss='hinge', or multi_class='ovr'."
-        )
 
 
 def joint_solver(given: Any) -> Any:

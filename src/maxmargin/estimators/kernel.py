@@ -18,6 +18,7 @@ from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_choice, check_one_label, scale_advice
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import (
+    ONE_LEFT,
     check_several_classes,
     class_costs,
     class_factors,
@@ -26,7 +27,7 @@ from maxmargin.data.targets import (
     side_costs,
 )
 from maxmargin.estimators._base import fitting
-from maxmargin.estimators._checks import labels_of
+from maxmargin.estimators._checks import labels_of, warn_of_probability
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.kernels import Kernel
@@ -50,9 +51,8 @@ class SVC(ClassifierMixin, KernelModel):
     <φ(x), φ(z)>. What more than two classes are is the choice of `multi_class`. Parameters and
     fitted attributes have the names of `sklearn.svm.SVC`. What differs: `tol` is the relative
     duality gap to prove; `cache_size` is at most half of the free memory if None; `max_iter` counts
-    working sets; in gamma="scale" a sample weight counts like a repetition; `coef_` and
-    `dual_coef_` are arrays after sparse data too; for probabilities there is
-    `sklearn.calibration.CalibratedClassifierCV`.
+    working sets; in gamma="scale" a sample weight counts like a repetition; for probabilities there
+    is `sklearn.calibration.CalibratedClassifierCV`.
 
     Parameters
     ----------
@@ -62,7 +62,9 @@ class SVC(ClassifierMixin, KernelModel):
         largest distance from one of the samples.
     kernel : str, Kernel or callable, default="rbf"
         "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "chi2", "histogram_intersection",
-        "precomputed", a Kernel of `maxmargin.kernels`, or any function of two blocks of samples.
+        "precomputed", a Kernel of `maxmargin.kernels`, or a function of two sets of samples, which
+        gets them as they were given: texts, graphs, anything. `maxmargin.kernels.User(function)`
+        is called with a few rows of an array at a time instead.
     degree : int, default=3
         Of "poly".
     gamma : float or {"scale", "auto", "median"}, default="scale"
@@ -78,16 +80,16 @@ class SVC(ClassifierMixin, KernelModel):
         its own, `SMO(working_set=128)` for example. All solve the same problem.
     shrinking : bool, default=True
         Accepted for scikit-learn's sake: the working set does what shrinking is for.
-    probability : bool, default=False
-        Accepted for scikit-learn's sake, where True is deprecated: an error says what to use.
+    probability : bool, default="deprecated"
+        Accepted for scikit-learn's sake, where it is deprecated.
     tol : float, default=1e-3
         Relative duality gap to prove.
     cache_size : float or None, default=None
         Megabytes for kernel rows, of all problems together.
     class_weight : dict, "balanced" or None, default=None
         Factors of C by class.
-    max_iter : int or None, default=None
-        Most working sets, steps of an interior-point method, or epochs; None or -1: no limit.
+    max_iter : int or None, default=-1
+        Most working sets, steps of an interior-point method, or epochs; -1 or None: no limit.
     max_time : float or None, default=None
         Most seconds, for all problems together.
     warm_start : bool, default=False
@@ -101,7 +103,7 @@ class SVC(ClassifierMixin, KernelModel):
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         One column for each class, or with `multi_class="ovo"` for each pair of classes.
     break_ties : bool, default=False
-        Whether `predict` breaks ties of votes by the decision values.
+        Whether `predict` breaks ties of votes by the decision values; not with "ovo".
     n_jobs : int or None, default=None
         Threads: over the problems of several classes, or within one for its kernel values.
     random_state : int, RandomState or None, default=None
@@ -127,6 +129,7 @@ class SVC(ClassifierMixin, KernelModel):
     """
 
     _solvers = ("smo", "qp", "pegasos")
+    _one_left = ONE_LEFT
 
     def __init__(
         self,
@@ -137,13 +140,13 @@ class SVC(ClassifierMixin, KernelModel):
         gamma: float | str = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
-        probability: bool = False,
+        probability: bool | str = "deprecated",
         fit_intercept: bool = True,
         solver: Any = "smo",
         tol: float = 1e-3,
         cache_size: float | None = None,
         class_weight: dict[Any, float] | str | None = None,
-        max_iter: int | None = None,
+        max_iter: int | None = -1,
         max_time: float | None = None,
         warm_start: bool = False,
         multi_class: str = "ovo",
@@ -179,20 +182,15 @@ class SVC(ClassifierMixin, KernelModel):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
         """Fit to the rows of X with labels y; `sample_weight` multiplies C."""
         check_one_label(self, y)
-        X, y = self._check_rows(X, y)
+        X, y = self._training(X, y)
         classes = labels_of(y)
         kind = self._check_kind()
-        if self.probability:
-            raise ValueError(
-                f"probability={self.probability!r} is not supported: use"
-                " sklearn.calibration.CalibratedClassifierCV(SVC(...), ensemble=False), which has"
-                " predict_proba."
-            )
+        warn_of_probability(self)
         weighted = sample_costs(X, self._weight(), None, sample_weight)
         self.classes_ = classes
         cost = class_costs(weighted, self.class_weight, self.classes_, y)
         self.class_weight_ = class_factors(weighted, self.class_weight, self.classes_, y)
-        check_several_classes(classes, y, cost)
+        check_several_classes(classes, y, cost, one_left=self._one_left)
         posed = self._posed(X, y, weighted, class_members(y, classes))
         if kind == "crammer_singer":
             progress = self._solve_joint(posed, cost)
@@ -300,7 +298,8 @@ class SVC(ClassifierMixin, KernelModel):
             coef[first, ends[second] - sizes[second] : ends[second]] = pair[split:]
         self._keep_support(X, members, coef, kernel)
         if len(members) == 2:  # scikit-learn's sign: positive for the second class
-            self.dual_coef_, self.intercept_ = -self.dual_coef_, -self.intercept_
+            self._keep_coef(-self._coef)
+            self.intercept_ = -self.intercept_
             self._shift = -self._shift
 
     def _store_classes(self, X: Matrix, members: list[NDArray[np.intp]], kernel: Kernel) -> None:
@@ -321,29 +320,24 @@ class SVC(ClassifierMixin, KernelModel):
         self.n_support_ = np.add.reduceat(used, begins, dtype=np.int32)
         self._finish(X, coef[:, used], support, kernel)
 
-    @property
-    def coef_(self) -> Array:
-        """The weights of a linear kernel, one row for each pair of classes, or for each class."""
-        return self._linear_weights(self._coef_by_problem)
-
     def _coef_by_problem(self) -> Array:
         """Coefficients of all support vectors, one row for each pair of classes, or each class."""
         if not self._by_pairs:
-            return np.asarray(self.dual_coef_)
+            return self._coef
         ends = np.cumsum(self.n_support_)
         begins = ends - self.n_support_
         pairs = list(itertools.combinations(range(len(self.classes_)), 2))
         coef = np.zeros((len(pairs), len(self.support_)))
         for row, (first, second) in zip(coef, pairs, strict=True):
             one, two = slice(begins[first], ends[first]), slice(begins[second], ends[second])
-            row[one], row[two] = self.dual_coef_[second - 1, one], self.dual_coef_[first, two]
+            row[one], row[two] = self._coef[second - 1, one], self._coef[first, two]
         return coef
 
     def _values_by_problem(self, X: Any) -> Array:
         """Return f of every row and every pair of classes, or every class."""
         if self._by_pairs:
             return np.concatenate(list(self._pair_values(X)))
-        return np.asarray(self._values(X, self.dual_coef_) + self._offsets)
+        return np.asarray(self._values(X, self._coef) + self._offsets)
 
     def _pair_values(self, X: Any) -> Iterator[Array]:
         """Yield f of every pair of classes for some rows at a time, so that memory is bounded."""
@@ -353,7 +347,7 @@ class SVC(ClassifierMixin, KernelModel):
         for begin in range(0, rows.shape[0], step):
             some = rows[begin : begin + step]
             with self._blas_threads_for(some, len(self.support_)):
-                by_class = self._sums(some, self.dual_coef_, self.n_support_)
+                by_class = self._sums(some, self._coef, self.n_support_)
             sums = by_class[:, first, second - 1] + by_class[:, second, first]
             yield np.asarray(sums + self._offsets)
 
@@ -372,6 +366,11 @@ class SVC(ClassifierMixin, KernelModel):
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label with the most votes of the pairs, or the largest value of its class."""
         check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError(
+                "break_ties must be False when decision_function_shape is 'ovo'. Give"
+                " decision_function_shape='ovr' to break ties."
+            )
         if self._by_pairs:
             scores = self._scores(X)
             counts = scores if self.break_ties else np.rint(scores)
@@ -384,7 +383,7 @@ class SVC(ClassifierMixin, KernelModel):
     @property
     def _by_pairs(self) -> bool:
         """Whether pairs of classes decide: a class then has coefficients against its rivals."""
-        return len(self.classes_) > 2 and len(self.dual_coef_) < len(self.classes_)
+        return len(self.classes_) > 2 and len(self._coef) < len(self.classes_)
 
     def _scores(self, X: Any) -> Array:
         """Return the votes for each class, with its values squeezed below a third of one."""

@@ -57,7 +57,7 @@ class SVR(RegressorMixin, KernelModel):
         solver: Any = "smo",
         tol: float = 1e-3,
         cache_size: float | None = None,
-        max_iter: int | None = None,
+        max_iter: int | None = -1,
         max_time: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -83,7 +83,7 @@ class SVR(RegressorMixin, KernelModel):
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
         """Fit to the rows of X with targets y; `sample_weight` multiplies C."""
-        X, y = self._check_rows(X, y, y_numeric=True)
+        X, y = self._training(X, y, y_numeric=True)
         check_tube(self.epsilon)
         cost = sample_costs(X, self.C, None, sample_weight)
         posed, target = self._posed(X, y, cost), real_targets(y)
@@ -103,12 +103,7 @@ class SVR(RegressorMixin, KernelModel):
         loss = regression_loss("epsilon_insensitive", float(self.epsilon))
         return Objective(problem, loss, self._intercept(), kernel=kernel)
 
-    @property
-    def coef_(self) -> Array:
-        """The weights of a linear kernel."""
-        return self._linear_weights(lambda: self.dual_coef_)
-
     def predict(self, X: Any) -> Array:
         """f(x) of each row."""
         check_is_fitted(self)
-        return np.asarray(self._values(X, self.dual_coef_)[:, 0] + self._offsets[0])
+        return np.asarray(self._values(X, self._coef)[:, 0] + self._offsets[0])

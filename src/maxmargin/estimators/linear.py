@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,38 +21,41 @@ from maxmargin.data.targets import (
     sample_costs,
 )
 from maxmargin.estimators._base import LinearModel, fitting
-from maxmargin.estimators._checks import labels_of
-from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
+from maxmargin.estimators._checks import check_dual, labels_of
+from maxmargin.kernels.pairwise import plain
+from maxmargin.losses import CLASSIFICATION, REGRESSION, Loss, regression_loss
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets, votes
 from maxmargin.objectives.objective import Intercept, far_level
 from maxmargin.solvers import Solver
 
-_PARAMETERS = """C : float, default=1.0
+_PARAMETERS = """dual : "auto" or bool, default="auto"
+        Accepted for scikit-learn's sake: the solver looks at both problems, whatever it is.
+    tol : float, default=1e-3
+        Relative duality gap to prove: the objective is within this fraction of the optimum.
+    C : float, default=1.0
         Weight of the losses against ½‖w‖².
+    fit_intercept : bool, default=True
+        Whether f has an intercept b.
+    intercept_scaling : float, default=1.0
+        The constant feature whose weight a penalised intercept is.
+    verbose : int, default=0
+        Whether to report each look at the gap on standard error.
+    random_state : int, RandomState or None, default=None
+        Seeds the order of the samples.
+    max_iter : int or None, default=10_000
+        Most epochs or Newton steps; None or -1: no limit.
+    penalized_intercept : bool, default=True
+        Penalise b like a weight, as LIBLINEAR does. False leaves it free, as in `SVC`.
     lam : float or None, default=None
         If given, C = 1/(n_samples × lam): the λ of Pegasos. Weights count as repetitions.
     solver : str or Solver, default="auto"
         "auto" (see `maxmargin.solvers.auto`), "newton", "dual_cd", "pegasos", "sgd", "qp", or a
         Solver with settings of its own, `SGD(rule="adam")` for example. All solve the same problem.
-    tol : float, default=1e-3
-        Relative duality gap to prove: the objective is within this fraction of the optimum.
-    fit_intercept : bool, default=True
-        Whether f has an intercept b.
-    penalized_intercept : bool, default=False
-        Penalise b like a weight, as LIBLINEAR does. By default b is free.
-    intercept_scaling : float, default=1.0
-        The constant feature whose weight a penalised intercept is.
-    max_iter : int or None, default=10_000
-        Most epochs or Newton steps.
     max_time : float or None, default=None
         Most seconds, for all classes together. A fit stopped early returns its best model, with a
         warning that has the gap.
     warm_start : bool, default=False
-        Start where the last fit ended, if the number of samples and classes is the same.
-    random_state : int, RandomState or None, default=None
-        Seeds the order of the samples.
-    verbose : int, default=0
-        Whether to report each look at the gap on standard error."""
+        Start where the last fit ended, if the number of samples and classes is the same."""
 
 _ATTRIBUTES = """coef_ : ndarray of shape (n_problems, n_features), or (n_features,) in regression
         The weights: one row, or one for each class where there are more than two.
@@ -83,24 +87,38 @@ class LinearClassifier(ClassifierMixin):
         winners = (scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[winners])
 
+    def sparsify(self) -> Any:
+        """Turn `coef_` into a CSR matrix, which is smaller where most weights are 0."""
+        check_is_fitted(self, "coef_")
+        self.coef_ = sparse.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Any:
+        """Turn `coef_` back into an array."""
+        check_is_fitted(self, "coef_")
+        self.coef_ = plain(self.coef_)
+        return self
+
 
 class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is composed
     __doc__ = f"""Linear support vector classifier that proves its answer.
 
-    Minimises ½‖w‖² + Σ C_i ℓ(y_i (<w, x_i> + b)). With the default hinge loss and free intercept
-    this is the problem of `sklearn.svm.SVC(kernel="linear")`; with
-    `loss="squared_hinge", penalized_intercept=True` it is that of `sklearn.svm.LinearSVC`. What
-    more than two classes are is the choice of `multi_class`.
+    Minimises ½‖w‖² + Σ C_i max(0, 1 − y_i (<w, x_i> + b))², where b is penalised like a weight:
+    the problem of `sklearn.svm.LinearSVC`. With `loss="hinge", penalized_intercept=False` it is
+    that of `sklearn.svm.SVC(kernel="linear")`. What more than two classes are is the choice of
+    `multi_class`.
 
     Parameters
     ----------
-    {_PARAMETERS}
-    loss : {{"hinge", "squared_hinge", "perceptron"}}, default="hinge"
+    penalty : {{"l2"}}, default="l2"
+        The norm of w that is penalised.
+    loss : {{"squared_hinge", "hinge", "perceptron"}}, default="squared_hinge"
         The perceptron has no regulariser and needs `solver="sgd"`.
+    {_PARAMETERS}
     multi_class : {{"ovr", "crammer_singer", "ovo"}}, default="ovr"
         One against the rest: one row of `coef_` for each class. "crammer_singer": the same layout,
         from the one problem of all classes, ½‖W‖² + Σ C_i max_j (1[j ≠ y_i] + f_j(x_i) − f_y(x_i)),
-        which needs the hinge loss and the solver "dual_cd" ("auto"), "pegasos" or "sgd". One
+        whatever `loss` is, by the solver "dual_cd" ("auto"), "pegasos" or "sgd". One
         against one: a row of `coef_` for each pair of classes, (0, 1), (0, 2), …, (1, 2), …,
         positive for the first of the pair. Two classes have one row, positive for the second,
         whatever the choice.
@@ -128,40 +146,44 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
 
     def __init__(
         self,
-        C: float = 1.0,
+        penalty: str = "l2",
+        loss: str = "squared_hinge",
         *,
-        lam: float | None = None,
-        loss: str = "hinge",
-        solver: str | Solver = "auto",
+        dual: bool | str = "auto",
         tol: float = 1e-3,
-        fit_intercept: bool = True,
-        penalized_intercept: bool = False,
-        intercept_scaling: float = 1.0,
+        C: float = 1.0,
         multi_class: str = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
         class_weight: dict[Any, float] | str | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
         max_iter: int | None = 10_000,
+        penalized_intercept: bool = True,
+        lam: float | None = None,
+        solver: str | Solver = "auto",
         max_time: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
     ) -> None:
-        self.C = C
-        self.lam = lam
+        self.penalty = penalty
         self.loss = loss
-        self.solver = solver
+        self.dual = dual
         self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.penalized_intercept = penalized_intercept
-        self.intercept_scaling = intercept_scaling
+        self.C = C
         self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
+        self.verbose = verbose
+        self.random_state = random_state
         self.max_iter = max_iter
+        self.penalized_intercept = penalized_intercept
+        self.lam = lam
+        self.solver = solver
         self.max_time = max_time
         self.warm_start = warm_start
         self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
@@ -170,7 +192,7 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
         X, y = self._check_training(X, y)
         classes = labels_of(y)
         kind = check_choice("multi_class", self.multi_class, ("ovr", "crammer_singer", "ovo"))
-        loss = CLASSIFICATION[check_choice("loss", self.loss, CLASSIFICATION)]
+        loss = self._checked_loss(kind)
         cost = sample_costs(X, self.C, self.lam, sample_weight)
         cost = class_costs(cost, self.class_weight, classes, y)
         check_several_classes(classes, y, cost)
@@ -189,6 +211,23 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
             self._fit_targets(X, y, targets, costs, loss, members=members)
         return self
 
+    def _checked_loss(self, kind: str) -> Loss:
+        """Return the loss, or say which penalty or kind of classes does not go with it."""
+        loss = CLASSIFICATION[check_choice("loss", self.loss, CLASSIFICATION)]
+        penalty = check_choice("penalty", self.penalty, ("l1", "l2"))
+        check_dual(self.dual)
+        if penalty == "l1":
+            raise ValueError(
+                f"Unsupported set of arguments: penalty='l1', loss={self.loss!r},"
+                f" dual={self.dual!r}. Use penalty='l2'."
+            )
+        if kind == "crammer_singer" and not loss.regularized:
+            raise ValueError(
+                f"multi_class='crammer_singer' is regularised, and loss={self.loss!r} is not. Use"
+                " loss='hinge', or multi_class='ovr'."
+            )
+        return loss
+
     def decision_function(self, X: Any) -> Array:
         """Return f(x): one column for each class, or one number for two classes.
 
@@ -206,13 +245,15 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
     Minimises ½‖w‖² + Σ C_i ℓ(y_i − <w, x_i> − b). The squared losses have no factor ½, so
     `loss="squared"` is ridge regression with alpha = 1/(2C).
 
+    With b penalised like a weight, which is the default, this is `sklearn.svm.LinearSVR`.
+
     Parameters
     ----------
-    {_PARAMETERS}
-    loss : {{"epsilon_insensitive", "squared_epsilon_insensitive", "squared"}}
-        Default "epsilon_insensitive".
     epsilon : float, default=0.0
         Errors up to this size cost nothing. Choose it by the scale of y. The squared loss has none.
+    loss : {{"epsilon_insensitive", "squared_epsilon_insensitive", "squared"}}
+        Default "epsilon_insensitive".
+    {_PARAMETERS}
 
     Attributes
     ----------
@@ -221,42 +262,45 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
 
     def __init__(
         self,
-        C: float = 1.0,
         *,
-        lam: float | None = None,
-        loss: str = "epsilon_insensitive",
         epsilon: float = 0.0,
-        solver: str | Solver = "auto",
         tol: float = 1e-3,
+        C: float = 1.0,
+        loss: str = "epsilon_insensitive",
         fit_intercept: bool = True,
-        penalized_intercept: bool = False,
         intercept_scaling: float = 1.0,
+        dual: bool | str = "auto",
+        verbose: int = 0,
+        random_state: Any = None,
         max_iter: int | None = 10_000,
+        penalized_intercept: bool = True,
+        lam: float | None = None,
+        solver: str | Solver = "auto",
         max_time: float | None = None,
         warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
     ) -> None:
-        self.C = C
-        self.lam = lam
-        self.loss = loss
         self.epsilon = epsilon
-        self.solver = solver
         self.tol = tol
+        self.C = C
+        self.loss = loss
         self.fit_intercept = fit_intercept
-        self.penalized_intercept = penalized_intercept
         self.intercept_scaling = intercept_scaling
+        self.dual = dual
+        self.verbose = verbose
+        self.random_state = random_state
         self.max_iter = max_iter
+        self.penalized_intercept = penalized_intercept
+        self.lam = lam
+        self.solver = solver
         self.max_time = max_time
         self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
         """Fit to the rows of X with targets y; `sample_weight` multiplies C."""
         X, y = self._check_training(X, y, y_numeric=True)
         name = check_choice("loss", self.loss, REGRESSION)
+        check_dual(self.dual)
         epsilon = check_tube(self.epsilon)
         cost = sample_costs(X, self.C, self.lam, sample_weight)
         target, level = real_targets(y), 0.0
@@ -279,6 +323,6 @@ def decision_values(model: LinearModel, X: Any) -> Array:
     problem = Problem(X, nothing, nothing, rows)
     columns = [
         problem.predict(np.ascontiguousarray(w, dtype=np.float64), float(b))
-        for w, b in zip(np.atleast_2d(model.coef_), model.intercept_, strict=True)
+        for w, b in zip(np.atleast_2d(plain(model.coef_)), model.intercept_, strict=True)
     ]
     return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
 from maxmargin.data.problem import Problem
-from maxmargin.data.targets import sample_costs, side_costs
+from maxmargin.data.targets import ONE_LEFT, sample_costs, side_costs
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._kernel_tasks import Posed
@@ -73,6 +73,7 @@ class NuSVC(SVC):
     """
 
     solver, fit_intercept, multi_class = "smo", True, "ovo"
+    _one_left = f"specified nu is infeasible. {ONE_LEFT}"
 
     def __init__(
         self,
@@ -83,11 +84,11 @@ class NuSVC(SVC):
         gamma: float | str = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
-        probability: bool = False,
+        probability: bool | str = "deprecated",
         tol: float = 1e-3,
         cache_size: float | None = None,
         class_weight: dict[Any, float] | str | None = None,
-        max_iter: int | None = None,
+        max_iter: int | None = -1,
         max_time: float | None = None,
         warm_start: bool = False,
         decision_function_shape: str = "ovr",
@@ -134,9 +135,9 @@ class NuSVC(SVC):
         one, other = list(itertools.combinations(self.classes_.tolist(), 2))[worst]
         most = _check_nu(self.nu) / (1.0 + abs(excesses[worst]))
         return (
-            f"nu={self.nu:g} is infeasible for classes {one!r} and {other!r}: both must supply half"
-            f" of it, and the smaller one has a share of {0.5 * most:.4g}, so that nu can be at"
-            f" most {most:.4g}"
+            f"specified nu is infeasible for classes {one!r} and {other!r}: both must supply half of"
+            f" nu={self.nu:g}, and the smaller one has a share of {0.5 * most:.4g}, so that nu can"
+            f" be at most {most:.4g}"
         )
 
     def _solve(self, posed: Posed, tasks: list[Task], *, pairs: bool = False) -> Progress:
@@ -263,7 +264,7 @@ class NuSVR(SVR):
         shrinking: bool = True,
         tol: float = 1e-3,
         cache_size: float | None = None,
-        max_iter: int | None = None,
+        max_iter: int | None = -1,
         max_time: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -342,7 +343,7 @@ class OneClassSVM(OutlierMixin, KernelModel):
         tol: float = 1e-3,
         nu: float = 0.5,
         cache_size: float | None = None,
-        max_iter: int | None = None,
+        max_iter: int | None = -1,
         max_time: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -365,7 +366,7 @@ class OneClassSVM(OutlierMixin, KernelModel):
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Fit to the rows of X; y is for the scores of callbacks only, 1 for all rows if None."""
-        X = self._check_rows(X)
+        X = self._training(X, "no_validation")
         _check_nu(self.nu)
         cost = sample_costs(X, 1.0, None, sample_weight)
         inside = np.ones(X.shape[0])
@@ -395,11 +396,6 @@ class OneClassSVM(OutlierMixin, KernelModel):
         return Objective(problem, HINGE, Intercept.NONE, kernel=kernel, mass=mass)
 
     @property
-    def coef_(self) -> Array:
-        """The weights of a linear kernel."""
-        return self._linear_weights(lambda: self.dual_coef_)
-
-    @property
     def margin_errors_(self) -> float:
         """Share of outliers among the samples; at most ν."""
         return self.solution_.notes["margin_errors"]
@@ -412,7 +408,7 @@ class OneClassSVM(OutlierMixin, KernelModel):
     def score_samples(self, X: Any) -> Array:
         """<w, φ(x)> of each row."""
         check_is_fitted(self)
-        return np.asarray(self._values(X, self.dual_coef_)[:, 0])
+        return np.asarray(self._values(X, self._coef)[:, 0])
 
     def decision_function(self, X: Any) -> Array:
         """f(x) of each row, negative for outliers."""

@@ -25,7 +25,6 @@ from maxmargin.data.targets import (
 )
 from maxmargin.estimators._base import (
     LinearModel,
-    check_joint_loss,
     fitting,
     unchanged_on_failure,
 )
@@ -55,8 +54,8 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
     """SVM by Pegasos: stochastic subgradient steps of length 1/(λt).
 
     `fit` runs epochs until the gap is proven or `max_iter` is reached; `partial_fit` takes one pass
-    over each batch of a stream. The objective is that of `LinearSVC(lam=lam)`, which reaches tight
-    tolerances much faster; with a kernel it is that of `SVC(C=1/(n lam))`, with several classes one
+    over each batch of a stream. The objective is that of `LinearSVC(lam=lam,
+    loss="hinge", penalized_intercept=False)`, which reaches tight tolerances much faster; with a kernel it is that of `SVC(C=1/(n lam))`, with several classes one
     against the rest.
 
     Parameters
@@ -92,8 +91,9 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
         Factors of the loss by class; "balanced" needs all samples at once, so not on a stream.
     tol : float, default=1e-2
         Relative duality gap to prove.
-    fit_intercept, penalized_intercept, intercept_scaling, max_iter, max_time, warm_start, n_jobs, \
-random_state, verbose
+    penalized_intercept : bool, default=False
+        Penalise the intercept like a weight. By default it is free.
+    fit_intercept, intercept_scaling, max_iter, max_time, warm_start, n_jobs, random_state, verbose
         As for `LinearSVC`.
 
     Attributes
@@ -110,8 +110,6 @@ random_state, verbose
     t_ : int
         Steps taken.
     """
-
-    _no_limit: tuple[int | None, ...] = (None,)
 
     def __init__(
         self,
@@ -212,6 +210,11 @@ random_state, verbose
             raise ValueError(
                 f"multi_class='crammer_singer' is for linear problems here, got kernel="
                 f"{self.kernel!r}. Use kernel=None, or multi_class='ovr'."
+            )
+        if kind == "crammer_singer" and self.loss != "hinge":
+            raise ValueError(
+                f"multi_class='crammer_singer' is the hinge loss of K classes, got loss="
+                f"{self.loss!r}. Use loss='hinge', or multi_class='ovr'."
             )
         return kind == "crammer_singer"
 
@@ -387,9 +390,7 @@ random_state, verbose
 
     def _open_streams(self, X: Matrix, weight: Array, fitted: Sequence[Solution]) -> None:
         """One stream for each binary problem, at 0 or where `fit` ended."""
-        if joint := self._joint:
-            check_joint_loss(self.loss)
-        one = joint or len(self.classes_) == 2
+        one = self._joint or len(self.classes_) == 2
         seeds = check_random_state(self.random_state).randint(
             2**31, size=1 if one else len(self.classes_)
         )
