@@ -42,6 +42,11 @@ def check_positive(name: str, value: object, *, advice: str) -> float:
     return float(value)
 
 
+def is_infinite(value: object) -> bool:
+    """Whether the parameter is +∞."""
+    return isinstance(value, numbers.Real) and float(value) == math.inf
+
+
 def as_floats(settings: object, *names: str) -> None:
     """Turn numbers of a frozen dataclass into Python's: NumPy's narrow ones would narrow sums."""
     for name in names:

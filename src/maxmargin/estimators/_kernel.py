@@ -357,6 +357,11 @@ class KernelModel(KernelBase):
         return function_values(self.kernel, rows, columns)
 
     def _rows_to_predict(self, X: Any) -> Matrix:
+        if self._n_support.sum() != len(self.support_):
+            raise ValueError(
+                f"The internal representation of {type(self).__name__} was altered: n_support_ ="
+                f" {self._n_support.tolist()} of {len(self.support_)} support vectors. Fit again."
+            )
         if self._function:
             return self._function_values(X, self._given)
         return super()._rows_to_predict(X)
@@ -388,7 +393,7 @@ class KernelModel(KernelBase):
     def _keep_one(self, posed: Posed, solution: Solution) -> None:
         """Do so for one f."""
         support = np.flatnonzero(solution.w).astype(np.int32)
-        self.n_support_ = np.array([len(support)], dtype=np.int32)
+        self._n_support = np.array([len(support)], dtype=np.int32)
         self._finish(posed.samples, solution.w[np.newaxis, support], support, posed.kernel)
         self.n_iter_ = solution.n_iter
 
@@ -450,6 +455,17 @@ class KernelModel(KernelBase):
             f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your"
             " data with StandardScaler or MinMaxScaler. "
         )
+
+    @property
+    def n_support_(self) -> NDArray[np.int32]:
+        """Number of support vectors of each class, or of all where there are none."""
+        self._solved("number of support vectors")
+        return self._n_support
+
+    @property
+    def _gamma(self) -> float:
+        """γ as a number, as other packages read it from scikit-learn's models."""
+        return float(getattr(self._fitted_kernel, "gamma", 0.0))
 
     @property
     def fit_status_(self) -> int:

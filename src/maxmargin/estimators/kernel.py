@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
-import numbers
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils import deprecated
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix
-from maxmargin.data.checks import check_choice, check_one_label, scale_advice
+from maxmargin.data.checks import check_choice, check_one_label, is_infinite, scale_advice
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import (
     ONE_LEFT,
@@ -243,7 +243,7 @@ class SVC(ClassifierMixin, KernelModel):
         return kind
 
     def _hard(self) -> bool:
-        return isinstance(self.C, numbers.Real) and float(self.C) == math.inf
+        return is_infinite(self.C)
 
     def _weight(self) -> float:
         """C, as the costs count it: 1 for a hard margin, which has no costs."""
@@ -317,7 +317,7 @@ class SVC(ClassifierMixin, KernelModel):
         used = np.asarray(coef.any(axis=0))
         support = np.concatenate(members)[used].astype(np.int32)
         begins = [0, *itertools.accumulate(len(rows) for rows in members[:-1])]
-        self.n_support_ = np.add.reduceat(used, begins, dtype=np.int32)
+        self._n_support = np.add.reduceat(used, begins, dtype=np.int32)
         self._finish(X, coef[:, used], support, kernel)
 
     def _coef_by_problem(self) -> Array:
@@ -379,6 +379,18 @@ class SVC(ClassifierMixin, KernelModel):
         if len(self.classes_) == 2:
             return np.asarray(self.classes_[(values[:, 0] >= 0.0).astype(int)])
         return np.asarray(self.classes_[values.argmax(axis=1)])
+
+    @deprecated("Attribute `probA_` was deprecated in version 1.9 and will be removed in 1.11.")
+    @property
+    def probA_(self) -> Array:  # noqa: N802
+        """Empty: no probabilities come from Platt's formula."""
+        return np.empty(0)
+
+    @deprecated("Attribute `probB_` was deprecated in version 1.9 and will be removed in 1.11.")
+    @property
+    def probB_(self) -> Array:  # noqa: N802
+        """Empty, as `probA_`."""
+        return np.empty(0)
 
     @property
     def _by_pairs(self) -> bool:

@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.data.arrays import Array
-from maxmargin.data.checks import check_tube
+from maxmargin.data.checks import check_tube, is_infinite
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import real_targets, sample_costs
 from maxmargin.estimators._base import fitting
@@ -20,6 +20,10 @@ from maxmargin.losses import regression_loss
 from maxmargin.objectives.objective import Intercept, Objective, far_level, spread
 
 
+#: What an infinite C stands for: as good as a tube that all targets have to be in.
+_LARGEST_C = 1e10
+
+
 class SVR(RegressorMixin, KernelModel):
     """Kernel support vector regression that proves its answer.
 
@@ -28,7 +32,9 @@ class SVR(RegressorMixin, KernelModel):
 
     Parameters
     ----------
-    C, kernel, degree, gamma, coef0, fit_intercept, tol, cache_size, max_iter, max_time
+    C : float, default=1.0
+        Weight of the losses against ½‖w‖². `inf` stands for 10¹⁰.
+    kernel, degree, gamma, coef0, fit_intercept, tol, cache_size, max_iter, max_time
         As in `SVC`; so are `warm_start`, `n_jobs`, `verbose` and `solver`, without "pegasos".
     epsilon : float, default=0.1
         Errors up to this size cost nothing.
@@ -85,7 +91,8 @@ class SVR(RegressorMixin, KernelModel):
         """Fit to the rows of X with targets y; `sample_weight` multiplies C."""
         X, y = self._training(X, y, y_numeric=True)
         check_tube(self.epsilon)
-        cost = sample_costs(X, self.C, None, sample_weight)
+        C = _LARGEST_C if is_infinite(self.C) else self.C
+        cost = sample_costs(X, C, None, sample_weight)
         posed, target = self._posed(X, y, cost), real_targets(y)
         if self._intercept() is Intercept.FREE and (level := far_level(target)):
             posed, target = posed._replace(level=level), target - level

@@ -147,6 +147,7 @@ class NuSVC(SVC):
         if infeasible and self.class_weight is None:
             raise ValueError(f"{infeasible}. {_LOWER_NU}")
         progress = super()._solve(posed, tasks, pairs=pairs)
+        self._refuse_no_margin()
         if infeasible:
             warn(
                 f"{infeasible} with these class weights. The model is that of SVC with"
@@ -154,6 +155,25 @@ class NuSVC(SVC):
                 UserWarning,
             )
         return progress
+
+    def _refuse_no_margin(self) -> None:
+        """Refuse w = 0 as the whole answer; where it is that of some pairs, say so."""
+        pairs = itertools.combinations(self.classes_.tolist(), 2)
+        flat = [
+            pair for pair, found in zip(pairs, self.solutions_, strict=True) if _no_margin(found)
+        ]
+        if not flat:
+            return
+        which = " and ".join(repr(label) for label in flat[0])
+        text = (
+            f"nu={self.nu:g} leaves no margin between classes {which}: w = 0 is the optimum,"
+            f" because means of the two with the weights that it allows coincide, to {SHORT:g} of"
+            " the size of their terms in the kernel's space. Raise nu, or choose another kernel or"
+            " gamma."
+        )
+        if len(flat) == len(self.solutions_):
+            raise ValueError(text)
+        warn(f"{text} Until then f is 0 for {len(flat)} of the pairs of classes.", UserWarning)
 
     def _notes(self, y: Array, cost: Array) -> dict[str, float]:
         return {"excess": self._excess(y, cost)}
@@ -180,17 +200,13 @@ class NuSVC(SVC):
 
     def _unit(self, solution: Solution) -> float:
         rho = solution.loss.target_scale
-        if solution.status is Status.OPTIMAL and not solution.w.any():
-            raise ValueError(
-                f"nu={self.nu:g} leaves no margin: w = 0 is the optimum, because means of the two"
-                f" classes with the weights that it allows coincide, to {SHORT:g} of the size of"
-                " their terms in the kernel's space. Raise nu, or choose another kernel or gamma."
-            )
         if solution.certificate.primal < 0.0 < rho:  # −½‖w‖² at the optimum, so that ρ > 0
             return rho * (1.0 + abs(_excess_of(solution)))
         return rho if rho > 0.0 else 1.0
 
     def _offset(self, solution: Solution) -> Any:
+        if _no_margin(solution):
+            return 0.0 * solution.b
         return solution.b + _excess_of(solution) * solution.loss.target_scale
 
     def _each(self, value: Callable[[Solution], float]) -> Any:
@@ -219,6 +235,11 @@ def _largest_nu(y: NDArray[Any]) -> float:
     """Return the largest ν that is feasible for every two classes, unless weights say otherwise."""
     counts = np.unique(y, return_counts=True)[1]
     return float(2.0 * counts.min() / (counts.min() + counts.max()))
+
+
+def _no_margin(solution: Solution) -> bool:
+    """Whether w = 0 is the optimum, proven."""
+    return solution.status is Status.OPTIMAL and not solution.w.any()
 
 
 def _excess_of(solution: Solution) -> float:
