@@ -14,6 +14,8 @@ from pathlib import Path
 from scipy import sparse
 from maxmargin import LinearSVC, LinearSVR, PegasosClassifier
 
+free = {"penalized_intercept": False, "loss": "hinge"}
+
 def peak():
     status = Path("/proc/self/status").read_text()
     return 1024 * int(status.split("VmHWM:")[1].split()[0])
@@ -29,11 +31,11 @@ if storage == "csr":
 size = X.nbytes if storage == "dense" else X.data.nbytes + X.indices.nbytes
 few = slice(9000)
 for name, model in {
-    "newton, hinge": LinearSVC(solver="newton"),
-    "newton, squared hinge": LinearSVC(solver="newton", loss="squared_hinge"),
-    "newton, regression": LinearSVR(solver="newton"),
-    "dual_cd": LinearSVC(solver="dual_cd", C=1e-4),
-    "sgd": LinearSVC(solver="sgd", C=1e-4, tol=0.1),
+    "newton, hinge": LinearSVC(**free, solver="newton"),
+    "newton, squared hinge": LinearSVC(solver="newton", penalized_intercept=False),
+    "newton, regression": LinearSVR(solver="newton", penalized_intercept=False),
+    "dual_cd": LinearSVC(**free, solver="dual_cd", C=1e-4),
+    "sgd": LinearSVC(**free, solver="sgd", C=1e-4, tol=0.1),
     "pegasos": PegasosClassifier(lam=0.1, tol=0.1),
 }.items():
     model.fit(X[few], y[few])  # what is loaded and kept once

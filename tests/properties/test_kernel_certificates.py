@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from extended import HOSTILE, recomputed, rounding
 from scipy import sparse
 
+from extended import HOSTILE, recomputed, rounding
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status
 
 KINDS = [SVC, SVR, NuSVC, NuSVR, OneClassSVM]

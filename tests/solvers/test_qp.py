@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from maxmargin import QP, SMO, SVC, SVR, Intercept, LinearSVC, Objective, Problem, Status
+from maxmargin import QP, SMO, SVC, SVR, Intercept, Objective, Problem, Status
 from maxmargin.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
 from maxmargin.losses import HINGE, PERCEPTRON, SQUARED_HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
@@ -18,6 +18,7 @@ from synthetic import (
     STORAGES,
     TUBE,
     data_for,
+    free_svc,
     objective_of,
     overlapping,
     solve,
@@ -141,7 +142,7 @@ def test_support_vectors_are_those_of_smo():
 
 def test_estimators_take_it_by_name():
     X, y = overlapping()
-    for model in (SVC(solver="qp"), SVR(solver="qp"), LinearSVC(solver="qp")):
+    for model in (SVC(solver="qp"), SVR(solver="qp"), free_svc(solver="qp")):
         model.fit(X, y)
         assert model.solution_.solver == "qp"
         assert model.certificate_.relative_gap <= 1e-3

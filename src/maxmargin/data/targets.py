@@ -56,8 +56,8 @@ def sample_costs(X: Matrix, C: object, lam: object, sample_weight: object | None
     total = float(weight.sum())
     if total == 0.0:
         raise ValueError(
-            "Invalid input - all samples have zero or negative weights. There is nothing to fit: give"
-            " at least one sample a positive sample_weight."
+            "Invalid input - all samples have zero or negative weights. sample_weight must be"
+            " positive for some."
         )
     return _weighed(total_cost(C, lam, total), weight)
 

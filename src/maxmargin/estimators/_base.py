@@ -302,14 +302,10 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         which = "; the model is the best before" if certificate.status is Status.DIVERGED else ""
         again = " with warm_start=True" if hasattr(self, "warm_start") else ""
         return (
-            f"{self._early(certificate.status)}{type(self).__name__} {ended} after {n_iter} iteration{'s' if n_iter != 1 else ''}"
+            f"{type(self).__name__} {ended} after {n_iter} iteration{'s' if n_iter != 1 else ''}"
             f"{where}{which}: {certificate.sentence()}, and tol={self.tol:g} was asked for."
             f" {advice.format(again=again)}, or accept the model as it is."
         )
-
-    def _early(self, _status: Status) -> str:
-        """Return how scikit-learn's warning of a fit that ended so begins."""
-        return ""
 
     def _warn_if_wild(self, X: Matrix) -> None:
         """Say what scaling would do, where it would do much; kernels have scales of their own."""

@@ -386,7 +386,7 @@ class KernelModel(KernelBase):
         self._keep_samples()
 
     def _keep_coef(self, coef: Array) -> None:
-        """Keep the coefficients for predictions, and show them as CSR if the support vectors are."""
+        """Keep the coefficients for predictions; show them as CSR if the support vectors are."""
         self._coef = coef
         self.dual_coef_ = like(self.support_vectors_, coef)
 
@@ -447,14 +447,6 @@ class KernelModel(KernelBase):
         """Return the model to fit to some of the samples; y is that of all."""
         del y, rows
         return clone(self)
-
-    def _early(self, status: Status) -> str:
-        if status is not Status.STOPPED_BY_ITERATIONS:
-            return ""
-        return (
-            f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your"
-            " data with StandardScaler or MinMaxScaler. "
-        )
 
     @property
     def n_support_(self) -> NDArray[np.int32]:

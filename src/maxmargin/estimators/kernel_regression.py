@@ -19,7 +19,6 @@ from maxmargin.kernels import Kernel
 from maxmargin.losses import regression_loss
 from maxmargin.objectives.objective import Intercept, Objective, far_level, spread
 
-
 #: What an infinite C stands for: as good as a tube that all targets have to be in.
 _LARGEST_C = 1e10
 

@@ -87,18 +87,6 @@ class LinearClassifier(ClassifierMixin):
         winners = (scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[winners])
 
-    def sparsify(self) -> Any:
-        """Turn `coef_` into a CSR matrix, which is smaller where most weights are 0."""
-        check_is_fitted(self, "coef_")
-        self.coef_ = sparse.csr_matrix(self.coef_)
-        return self
-
-    def densify(self) -> Any:
-        """Turn `coef_` back into an array."""
-        check_is_fitted(self, "coef_")
-        self.coef_ = plain(self.coef_)
-        return self
-
 
 class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is composed
     __doc__ = f"""Linear support vector classifier that proves its answer.
@@ -209,6 +197,18 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
             members, targets = pair_targets(class_members(y, classes))
             costs = [cost[rows] for rows in members]
             self._fit_targets(X, y, targets, costs, loss, members=members)
+        return self
+
+    def sparsify(self) -> LinearSVC:
+        """Turn `coef_` into a CSR matrix, which is smaller where most weights are 0."""
+        check_is_fitted(self, "coef_")
+        self.coef_ = sparse.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> LinearSVC:
+        """Turn `coef_` back into an array."""
+        check_is_fitted(self, "coef_")
+        self.coef_ = plain(self.coef_)
         return self
 
     def _checked_loss(self, kind: str) -> Loss:

@@ -135,9 +135,9 @@ class NuSVC(SVC):
         one, other = list(itertools.combinations(self.classes_.tolist(), 2))[worst]
         most = _check_nu(self.nu) / (1.0 + abs(excesses[worst]))
         return (
-            f"specified nu is infeasible for classes {one!r} and {other!r}: both must supply half of"
-            f" nu={self.nu:g}, and the smaller one has a share of {0.5 * most:.4g}, so that nu can"
-            f" be at most {most:.4g}"
+            f"specified nu is infeasible for classes {one!r} and {other!r}: both must supply half"
+            f" of nu={self.nu:g}, and the smaller one has a share of {0.5 * most:.4g}, so that nu"
+            f" can be at most {most:.4g}"
         )
 
     def _solve(self, posed: Posed, tasks: list[Task], *, pairs: bool = False) -> Progress:

@@ -54,9 +54,9 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
     """SVM by Pegasos: stochastic subgradient steps of length 1/(λt).
 
     `fit` runs epochs until the gap is proven or `max_iter` is reached; `partial_fit` takes one pass
-    over each batch of a stream. The objective is that of `LinearSVC(lam=lam,
-    loss="hinge", penalized_intercept=False)`, which reaches tight tolerances much faster; with a kernel it is that of `SVC(C=1/(n lam))`, with several classes one
-    against the rest.
+    over each batch of a stream. The objective is that of `LinearSVC(lam=lam, loss="hinge",
+    penalized_intercept=False)`, which reaches tight tolerances much faster; with a kernel it is
+    that of `SVC(C=1/(n lam))`, with several classes one against the rest.
 
     Parameters
     ----------
