@@ -181,9 +181,7 @@ def test_one_class_is_refused():
 
 
 def test_one_class_of_positive_weight_is_refused():
-    with pytest.raises(
-        ValueError, match=r"belong to the same class.*another class"
-    ):
+    with pytest.raises(ValueError, match=r"belong to the same class.*another class"):
         free_svc().fit(X, Y, (Y > 0).astype(float))
 
 

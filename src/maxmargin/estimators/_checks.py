@@ -52,6 +52,15 @@ def warn_of_probability(model: Any) -> None:
     )
 
 
+def no_platt(name: str) -> Array:
+    """Return no numbers, with scikit-learn's warning for this attribute."""
+    warn(
+        f"Attribute `{name}` was deprecated in version 1.9 and will be removed in 1.11.",
+        FutureWarning,
+    )
+    return np.empty(0)
+
+
 def function_values(kernel: Callable[[Any, Any], Any], rows: Any, columns: Any) -> Array:
     """Return what the function says of all these samples, one array."""
     values = np.asarray(plain(kernel(rows, columns)))

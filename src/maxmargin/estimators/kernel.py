@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils import deprecated
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
@@ -27,7 +26,7 @@ from maxmargin.data.targets import (
     side_costs,
 )
 from maxmargin.estimators._base import fitting
-from maxmargin.estimators._checks import labels_of, warn_of_probability
+from maxmargin.estimators._checks import labels_of, no_platt, warn_of_probability
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.kernels import Kernel
@@ -380,17 +379,15 @@ class SVC(ClassifierMixin, KernelModel):
             return np.asarray(self.classes_[(values[:, 0] >= 0.0).astype(int)])
         return np.asarray(self.classes_[values.argmax(axis=1)])
 
-    @deprecated("Attribute `probA_` was deprecated in version 1.9 and will be removed in 1.11.")
     @property
     def probA_(self) -> Array:  # noqa: N802
         """Empty: no probabilities come from Platt's formula."""
-        return np.empty(0)
+        return no_platt("probA_")
 
-    @deprecated("Attribute `probB_` was deprecated in version 1.9 and will be removed in 1.11.")
     @property
     def probB_(self) -> Array:  # noqa: N802
         """Empty, as `probA_`."""
-        return np.empty(0)
+        return no_platt("probB_")
 
     @property
     def _by_pairs(self) -> bool:
