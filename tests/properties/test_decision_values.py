@@ -18,6 +18,7 @@ from maxmargin.kernels import (
     Polynomial,
     Sigmoid,
 )
+from maxmargin.kernels.pairwise import plain
 from maxmargin.solvers.kernel.row_source import RESOLUTION
 
 N_TRAIN, N_TEST = 500, 3000  # enough for float32 tiles: far more than 2²⁰ kernel values
@@ -27,7 +28,7 @@ def plain_sums(model, X, gamma):
     """Σ c_j k(x_j, x) + b in extended precision, distances from differences."""
     vectors = model.support_vectors_
     vectors = vectors.toarray() if sparse.issparse(vectors) else vectors
-    V, coef = vectors.astype(EXTENDED), model.dual_coef_[0].astype(EXTENDED)
+    V, coef = vectors.astype(EXTENDED), plain(model.dual_coef_)[0].astype(EXTENDED)
     values = []
     for x in X.astype(EXTENDED):
         if model.kernel == "rbf":
@@ -166,7 +167,7 @@ def test_values_of_every_kernel_are_the_plain_sums(kernel, kind, C, offset, stor
     values = model.predict if kind is SVR else model.decision_function
     test, some = X[400:], np.r_[0:50, N_TEST - 20 : N_TEST]
     K = kernel_values(model._fitted_kernel, test[some], model.support_vectors_)
-    coef = model.dual_coef_[0].astype(EXTENDED)
+    coef = plain(model.dual_coef_)[0].astype(EXTENDED)
     expected = (K @ coef + EXTENDED(model._offsets[0])).astype(np.float64)
     lost = 2.0**-51 * float((np.abs(K) @ np.abs(coef)).max())  # in a sum in float64
     margin = np.abs(y[:400] - y[:400].mean()).mean() if kind is SVR else 1.0

@@ -23,6 +23,7 @@ import maxmargin._core as _core
 from maxmargin.certificate import Certificate, Status, total
 from maxmargin.data.arrays import Array, Matrix, explaining, plain_rows, plain_targets, view_rows
 from maxmargin.data.checks import (
+    DataWarning,
     check_choice,
     check_count,
     check_flag,
@@ -276,14 +277,14 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         return starts
 
     def _warn_if_unproven(self, X: Matrix) -> None:
-        """Say what was reached whenever it is less than was asked for."""
+        """Say what was reached if it is less than was asked for; else, what it may be worth."""
         with interruptible() as interrupt:
             if interrupt.pressed:
                 return  # `fitting` raises Ctrl-C, with the same words
         if unproven := self._unproven():
             warn(f"{unproven}{scale_advice(X)}", ConvergenceWarning)
-        else:
-            self._warn_if_wild(X)
+        elif trap := self._trap(X):
+            warn(f"{type(self).__name__} is fitted, but {trap}", DataWarning)
 
     def _unproven(self) -> str:
         """Return what was reached in the worst problem, if it is less than was asked for."""
@@ -307,16 +308,16 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
             f" {advice.format(again=again)}, or accept the model as it is."
         )
 
-    def _warn_if_wild(self, X: Matrix) -> None:
-        """Say what scaling would do, where it would do much; kernels have scales of their own."""
+    def _trap(self, _X: Matrix) -> str:
+        """Say why the fit may mean little, and what to do about it."""
+        return ""
 
 
 class LinearModel(CertifiedModel):
     """f(x) = <w, x> + b, fitted by any solver, with the certificate of the fit."""
 
-    def _warn_if_wild(self, X: Matrix) -> None:
-        if advice := wild_scales(X):
-            warn(f"{type(self).__name__} is fitted.{advice}", UserWarning)
+    def _trap(self, X: Matrix) -> str:
+        return wild_scales(X).strip().replace("The", "the", 1)
 
     def _intercept(self) -> Intercept:
         for name in ("fit_intercept", "penalized_intercept", "warm_start"):

@@ -35,6 +35,7 @@ from maxmargin.estimators._kernel_tasks import (
     tabulated,
     unbegun,
 )
+from maxmargin.estimators._traps import vanishing_kernel, wild_columns
 from maxmargin.kernels import (
     GAMMA_RULES,
     ChiSquared,
@@ -49,6 +50,7 @@ from maxmargin.kernels import (
     Sigmoid,
     User,
     as_kernel,
+    mercer_check,
 )
 from maxmargin.kernels.pairwise import plain, robust_origin
 from maxmargin.objectives.crammer_singer import JointExpansion
@@ -85,6 +87,9 @@ _NAMES = (
 
 #: Kernel values that a prediction copies at a time.
 _VALUES_PER_BLOCK = 2**22
+
+#: Samples on which a function is tried, whether it is a kernel.
+_TRIED = 100
 
 #: Multiplications that let BLAS wake its threads as easily as a term of a matrix-vector product.
 _WORK_OF_SUM = 8
@@ -298,12 +303,17 @@ class KernelBase(CertifiedModel):
     def _rows_to_predict(self, X: Any) -> Matrix:
         return view_rows(self._check_rows(X, reset=False))[0]
 
-    def _values(self, X: Any, coef: Array, parts: NDArray[np.int32] | None = None) -> Array:
-        """Σ c_j k(x_j, x) for every row x of X and every row c of coef.
+    def _values(self, X: Any, coef: Array) -> Array:
+        """Σ c_j k(x_j, x) for every row x of X and every row c of coef."""
+        return self._values_of_rows(self._rows_to_predict(X), coef)
+
+    def _values_of_rows(
+        self, rows: Matrix, coef: Array, parts: NDArray[np.int32] | None = None
+    ) -> Array:
+        """Return the same of rows that were checked.
 
         With `parts`, numbers of support vectors that follow each other, a sum over each of them.
         """
-        rows = self._rows_to_predict(X)
         with self._blas_threads_for(rows, coef.shape[-1]):
             return self._sums(rows, coef, parts)
 
@@ -314,7 +324,7 @@ class KernelBase(CertifiedModel):
         return blas_threads_for(products + _WORK_OF_SUM * sums)
 
     def _sums(self, X: Matrix, coef: Array, parts: NDArray[np.int32] | None = None) -> Array:
-        """Return the same of rows that were checked."""
+        """Return the same, with as many threads as there are."""
         if self._fitted_kernel is None:  # X has the kernel values themselves
             size = max(1, _VALUES_PER_BLOCK // max(1, len(self.support_)))
             blocks = (X[begin : begin + size] for begin in range(0, X.shape[0], size))
@@ -352,6 +362,13 @@ class KernelModel(KernelBase):
             return self._check_rows(X, y, **numeric)
         values, alone = self._function_values(X, X), isinstance(y, str) and y == "no_validation"
         return values if alone else (values, checked_targets(y, values.shape[0], **numeric))
+
+    def _kernel(self, X: Matrix, weight: Array) -> Kernel:
+        kernel = super()._kernel(X, weight)
+        if not self._function:
+            return kernel
+        passed = mercer_check(kernel, places(X.shape[0]), n_samples=_TRIED).passed
+        return Precomputed(X, passed)
 
     def _function_values(self, rows: Any, columns: Any) -> Array:
         return function_values(self.kernel, rows, columns)
@@ -418,6 +435,12 @@ class KernelModel(KernelBase):
         for values in [vectors.data, vectors.indices] if sparse.issparse(vectors) else [vectors]:
             values.flags.writeable = False
         self._samples = KernelSamples(self._fitted_kernel, vectors)
+
+    def _trap(self, X: Matrix) -> str:
+        kernel = self._fitted_kernel
+        if kernel is None:
+            return ""
+        return wild_columns(kernel, X) or vanishing_kernel(kernel, X)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()

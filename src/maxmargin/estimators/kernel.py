@@ -29,6 +29,7 @@ from maxmargin.estimators._base import fitting
 from maxmargin.estimators._checks import labels_of, no_platt, warn_of_probability
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._kernel_tasks import Posed
+from maxmargin.estimators._traps import one_class_only
 from maxmargin.kernels import Kernel
 from maxmargin.losses import HINGE
 from maxmargin.multiclass.decomposition import (
@@ -263,6 +264,11 @@ class SVC(ClassifierMixin, KernelModel):
             )
         return objective
 
+    def _trap(self, X: Matrix) -> str:
+        if trap := super()._trap(X):
+            return trap
+        return "" if self._precomputed else one_class_only(self._labels, X)
+
     def _refuse_inseparable(
         self, sides: Iterable[tuple[Any, Any]], tasks: list[Task], X: Matrix
     ) -> None:
@@ -332,16 +338,15 @@ class SVC(ClassifierMixin, KernelModel):
             row[one], row[two] = self._coef[second - 1, one], self._coef[first, two]
         return coef
 
-    def _values_by_problem(self, X: Any) -> Array:
+    def _values_by_problem(self, rows: Matrix) -> Array:
         """Return f of every row and every pair of classes, or every class."""
         if self._by_pairs:
-            return np.concatenate(list(self._pair_values(X)))
-        return np.asarray(self._values(X, self._coef) + self._offsets)
+            return np.concatenate(list(self._pair_values(rows)))
+        return np.asarray(self._values_of_rows(rows, self._coef) + self._offsets)
 
-    def _pair_values(self, X: Any) -> Iterator[Array]:
+    def _pair_values(self, rows: Matrix) -> Iterator[Array]:
         """Yield f of every pair of classes for some rows at a time, so that memory is bounded."""
         first, second = class_pairs(len(self.classes_))
-        rows = self._rows_to_predict(X)
         step = max(1, VALUES_PER_BLOCK // (2 * len(first)))
         for begin in range(0, rows.shape[0], step):
             some = rows[begin : begin + step]
@@ -357,9 +362,10 @@ class SVC(ClassifierMixin, KernelModel):
         the pairs squeezed below a third of a vote; else it is the class's own f.
         """
         check_is_fitted(self)
+        rows = self._rows_to_predict(X)
         if self._by_pairs and self.decision_function_shape != "ovo":
-            return self._scores(X)
-        values = self._values_by_problem(X)
+            return self._scores(rows)
+        values = self._values_by_problem(rows)
         return np.asarray(values[:, 0]) if len(self.classes_) == 2 else values
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -370,11 +376,15 @@ class SVC(ClassifierMixin, KernelModel):
                 "break_ties must be False when decision_function_shape is 'ovo'. Give"
                 " decision_function_shape='ovr' to break ties."
             )
+        return self._labels(self._rows_to_predict(X))
+
+    def _labels(self, rows: Matrix) -> NDArray[Any]:
+        """Return the label of every row."""
         if self._by_pairs:
-            scores = self._scores(X)
+            scores = self._scores(rows)
             counts = scores if self.break_ties else np.rint(scores)
             return np.asarray(self.classes_[counts.argmax(axis=1)])
-        values = self._values_by_problem(X)
+        values = self._values_by_problem(rows)
         if len(self.classes_) == 2:
             return np.asarray(self.classes_[(values[:, 0] >= 0.0).astype(int)])
         return np.asarray(self.classes_[values.argmax(axis=1)])
@@ -394,10 +404,10 @@ class SVC(ClassifierMixin, KernelModel):
         """Whether pairs of classes decide: a class then has coefficients against its rivals."""
         return len(self.classes_) > 2 and len(self._coef) < len(self.classes_)
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, rows: Matrix) -> Array:
         """Return the votes for each class, with its values squeezed below a third of one."""
         n_classes = len(self.classes_)
-        return np.concatenate([votes(values, n_classes) for values in self._pair_values(X)])
+        return np.concatenate([votes(values, n_classes) for values in self._pair_values(rows)])
 
 
 def _pair_tasks(members: list[NDArray[np.intp]], cost: Array) -> list[Task]:

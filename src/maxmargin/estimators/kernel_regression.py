@@ -8,13 +8,16 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
-from maxmargin.data.checks import check_tube, is_infinite
+from maxmargin.data.checks import DataWarning, check_tube, is_infinite
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import real_targets, sample_costs
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._kernel_tasks import Posed
+from maxmargin.estimators._traps import far_targets
+from maxmargin.estimators._warn import warn
 from maxmargin.kernels import Kernel
 from maxmargin.losses import regression_loss
 from maxmargin.objectives.objective import Intercept, Objective, far_level, spread
@@ -100,7 +103,12 @@ class SVR(RegressorMixin, KernelModel):
         self._keep_solutions(posed)
         progress.end()
         self._warn_if_unproven(posed.samples)
+        if self.solution_.status is Status.OPTIMAL and (far := self._far_targets(target, cost)):
+            warn(f"{type(self).__name__} is fitted, but {far}", DataWarning)
         return self
+
+    def _far_targets(self, target: Array, cost: Array) -> str:
+        return far_targets(self.certificate_, target, float(cost.max()))
 
     def _keep_solutions(self, posed: Posed) -> None:
         self._keep_one(posed, self.solution_)

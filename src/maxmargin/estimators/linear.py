@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.data.arrays import Array, view_rows
+from maxmargin.data.arrays import Array, Matrix, view_rows
 from maxmargin.data.checks import check_choice, check_one_label, check_tube
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import (
@@ -22,6 +22,7 @@ from maxmargin.data.targets import (
 )
 from maxmargin.estimators._base import LinearModel, fitting
 from maxmargin.estimators._checks import check_dual, labels_of
+from maxmargin.estimators._traps import one_class_only
 from maxmargin.kernels.pairwise import plain
 from maxmargin.losses import CLASSIFICATION, REGRESSION, Loss, regression_loss
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets, votes
@@ -210,6 +211,18 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
         check_is_fitted(self, "coef_")
         self.coef_ = plain(self.coef_)
         return self
+
+    def _trap(self, X: Matrix) -> str:
+        return super()._trap(X) or one_class_only(self._labels, X)
+
+    def _labels(self, rows: Matrix) -> NDArray[Any]:
+        """Return the label of every row."""
+        values = np.asarray(rows @ self.coef_.T + self.intercept_)
+        if values.shape[1] == 1:
+            return np.asarray(self.classes_[(values[:, 0] > 0.0).astype(int)])
+        by_pairs = self._members is not None
+        scores = votes(values, len(self.classes_)) if by_pairs else values
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
 
     def _checked_loss(self, kind: str) -> Loss:
         """Return the loss, or say which penalty or kind of classes does not go with it."""
