@@ -137,8 +137,9 @@ def test_weights_of_a_linear_kernel_predict_the_same_far_from_the_samples(kind, 
     y = rng.normal(size=300) if kind is SVR else rng.integers(0, 2, size=300)
     model = kind(kernel="linear", C=1e3, max_iter=20).fit(storage(X), y)
     values = model.predict if kind is SVR else model.decision_function
-    expected = X @ model.coef_[0] + model.intercept_[0]
-    size = np.abs(X @ model.coef_[0]).max() + abs(model.intercept_[0])
+    w = plain(model.coef_)[0]
+    expected = X @ w + model.intercept_[0]
+    size = np.abs(X @ w).max() + abs(model.intercept_[0])
     np.testing.assert_allclose(values(storage(X)), expected, rtol=0, atol=1e-4 + 1e-12 * size)
 
 

@@ -233,6 +233,21 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self, "solutions_")
         return self.solutions_
 
+    _keeps_state = False  # in a pickle, whatever warm_start is
+    _weights_by_feature = True  # w of a solution, rather than a number for each sample
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is as long as the data, unless a further fit is to start from it."""
+        state = dict(super().__getstate__())
+        if "solutions_" in state and not (self._keeps_state or getattr(self, "warm_start", False)):
+            state["solutions_"] = tuple(
+                solution.without_samples(weights=self._weights_by_feature)
+                for solution in self.solutions_
+            )
+            if "_members" in state:
+                state["_members"] = state["_members"] and []
+        return state
+
     @property
     def solution_(self) -> Solution:
         """The Solution, where one problem was solved; `solutions_` has one for each class."""
@@ -472,6 +487,10 @@ class LinearModel(CertifiedModel):
     def support_(self) -> NDArray[np.intp]:
         """Rows that are support vectors of at least one problem."""
         betas = [solution.beta for solution in self._solved("list of support vectors")]
+        if betas[0].size == 0:
+            raise AttributeError(
+                "A pickled model keeps no list of support vectors, unless it has warm_start=True."
+            )
         if self._members is not None:
             found = [rows[beta != 0.0] for rows, beta in zip(self._members, betas, strict=True)]
             return np.unique(np.concatenate(found))

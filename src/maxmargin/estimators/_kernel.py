@@ -345,6 +345,7 @@ class KernelModel(KernelBase):
     with those to predict and those of the fit; nothing but its values is checked.
     """
 
+    _weights_by_feature = False
     _given: Any = None  # the samples of the fit, for a kernel that is a plain function
 
     @property

@@ -111,6 +111,8 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
         Steps taken.
     """
 
+    _keeps_state = True  # partial_fit goes on from fit
+
     def __init__(
         self,
         lam: float = 1e-4,
