@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
@@ -500,3 +500,11 @@ def test_several_labels_a_sample_are_sent_to_the_estimator_for_them():
 def test_a_kernel_stream_predicts():
     model = rbf().partial_fit(X[:300], Y[:300], classes=[0, 1])
     assert model.predict(X).shape == Y.shape
+
+
+@pytest.mark.parametrize("load", [load_breast_cancer, load_iris, load_digits, load_wine])
+def test_the_defaults_converge_on_small_sets(load):
+    X, y = load(return_X_y=True)
+    model = PegasosClassifier(random_state=0).fit(scale(X), y)
+    assert all(solution.certificate.relative_gap <= 0.01 for solution in model.solutions_)
+    assert model.score(scale(X), y) > 0.9

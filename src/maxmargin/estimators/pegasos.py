@@ -60,8 +60,8 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
 
     Parameters
     ----------
-    lam : float, default=1e-4
-        The regularisation λ of λ/2 ‖w‖² + mean loss.
+    lam : float, default=0.03
+        The regularisation λ of λ/2 ‖w‖² + mean loss. The number of steps grows like 1/λ.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The loss.
     sampling : {"shuffle", "uniform"}, default="shuffle"
@@ -115,7 +115,7 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
 
     def __init__(
         self,
-        lam: float = 1e-4,
+        lam: float = 0.03,
         *,
         loss: str = "hinge",
         sampling: Literal["shuffle", "uniform"] = "shuffle",
@@ -133,7 +133,7 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
         fit_intercept: bool = True,
         penalized_intercept: bool = False,
         intercept_scaling: float = 1.0,
-        max_iter: int | None = 1000,
+        max_iter: int | None = 10_000,
         max_time: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
