@@ -17,10 +17,10 @@ from maxmargin.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial, S
 _WILD = 1e3
 
 #: Values that are looked at for the widths of columns, and rows for the labels that are predicted.
-_VALUES, _ROWS = 2**18, 200
+_VALUES, _ROWS = 2**18, 64
 
 #: Rows whose kernel values are looked at, beside how many others, and below what all but vanish.
-_CENTRES, _OTHERS, _VANISHED = 20, 2000, 1e-3
+_CENTRES, _OTHERS, _VANISHED = 10, 500, 1e-3
 
 #: Where targets count as far: mean distance from their median over C, and the shares of samples at
 #: their bounds and of that distance that the fit leaves.
