@@ -9,6 +9,7 @@
 #   make sklearn-tests  scikit-learn's own tests, with our estimators in the place of its own
 #   make sanitize   fast tests with the core under ASAN and UBSAN; NO_WIDE=ON without 64-byte registers (after a clean)
 #   make clang      the same tests with the core built by Clang, which is installed where it is missing (Debian, as root)
+#   make wheel      a wheel, installed and tried in a clean environment
 #   make mutation   one-token mutations of the package that no test notices
 #                   MUTATION_ARGS="--count 40 --seed 1"; --help tells options
 #   make clean      remove what was built; .venv stays, to be set up anew (rm -rf .venv to drop it)
@@ -32,7 +33,7 @@ SKLEARN_TESTS := svm tests.test_base tests.test_calibration tests.test_multiclas
   model_selection feature_selection ensemble.tests.test_bagging ensemble.tests.test_stacking ensemble.tests.test_voting \
   ensemble.tests.test_weight_boosting
 
-.PHONY: build test demo bench bench-linear bench-kernel bench-multiclass lint format docs sklearn-tests sanitize clang mutation clean
+.PHONY: build test demo bench bench-linear bench-kernel bench-multiclass lint format docs sklearn-tests sanitize clang wheel mutation clean
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
 
@@ -55,6 +56,9 @@ lint: $(VENV)/.stamp-lint
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	PYTHONPATH=src $(VENV)/bin/lint-imports
+	$(VENV)/bin/codespell
+	$(PY) tools/check_words.py
+	$(VENV)/bin/repo-review .
 	$(PY) tools/check_includes.py
 	$(VENV)/bin/clang-format --dry-run -Werror $(CORE)
 
@@ -81,11 +85,18 @@ sanitize: $(SAN)/.stamp-build
 clang: $(CLG)/.stamp-build
 	$(CLG)/bin/python -m pytest -q -n 2 -m "not slow" $(PYTEST_ARGS)
 
+wheel: $(VENV)/.stamp-venv
+	rm -rf dist .venv-wheel
+	$(PY) -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet dist/maxmargin-*.whl
+	cd dist && ../.venv-wheel/bin/python ../tools/smoke_test.py
+
 mutation: $(VENV)/.stamp-build $(VENV)/.stamp-test
 	$(PY) tools/mutation.py $(MUTATION_ARGS)
 
 clean:
-	rm -rf $(VENV)/.stamp-* $(SAN) $(CLG) build .build-sanitize .build-clang dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV)/.stamp-* $(SAN) $(CLG) .venv-wheel build .build-sanitize .build-clang dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # ---- environments: a stamp is the proof that a step was done, and its date says when

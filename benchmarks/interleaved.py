@@ -1,4 +1,4 @@
-"""Fits in turns with the closest peers, so that all have the same minutes of a noisy machine.
+"""Interleaved fits with the closest peers, so that all have the same minutes of a noisy machine.
 
     python -m benchmarks.interleaved [--repeats 25] [--data ...]
 
@@ -44,14 +44,14 @@ def duel(name: str, loss: str, peers: list[Peer], repeats: int, data: Path) -> l
         for peer, child in zip(peers, bare, strict=True)
     ]
     effort_of = dict(zip((*bare, *whole), (*efforts, *efforts), strict=True))
-    turns: dict[Child, list[list[dict[str, float]]]] = {child: [] for child in effort_of}
+    rounds: dict[Child, list[list[dict[str, float]]]] = {child: [] for child in effort_of}
     for _ in range(repeats):
-        for child, own in turns.items():
+        for child, own in rounds.items():
             time.sleep(SETTLE)
             own.append(_turn(child, effort_of[child]))
-    for child in turns:
+    for child in rounds:
         child.close()
-    fits = {child: _better_place(own) for child, own in turns.items()}
+    fits = {child: _better_place(own) for child, own in rounds.items()}
     seconds = {child: _seconds(own) for child, own in fits.items()}
     ours = seconds[bare[0]]
     rows = []
@@ -75,9 +75,9 @@ def _turn(child: Child, effort: Effort) -> list[dict[str, float]]:
     return points
 
 
-def _better_place(turns: list[list[dict[str, float]]]) -> list[dict[str, float]]:
+def _better_place(rounds: list[list[dict[str, float]]]) -> list[dict[str, float]]:
     """Return the first fits, or the second ones: a peer's threads may be in its own way then."""
-    places = [[turn[place] for turn in turns] for place in range(min(map(len, turns)))]
+    places = [[round_[place] for round_ in rounds] for place in range(min(map(len, rounds)))]
     return min(places, key=_seconds)
 
 
@@ -102,12 +102,12 @@ def main() -> None:
         rows += duel(name, loss, peers, args.repeats, data_dir(args.data))
         print(*rows[-len(peers) :], sep="\n", flush=True)
     about, today = machine(), date.today().isoformat()
-    text = f"""# Linear SVM: in turns with the closest peers
+    text = f"""# Linear SVM: interleaved with the closest peers
 
-Medians of {args.repeats} rounds in which each has its turn; no intercept, C = 1; `1t`, `2t` are
+Medians of {args.repeats} rounds in which each has its fit; no intercept, C = 1; `1t`, `2t` are
 threads. The settings are those with which `linear.md` finds them within 0.1 % of the optimum.
 `whole` fits begin with the arrays: a peer that reads a format of its own converts them each time.
-Before each turn the machine rests for {SETTLE} s; fits of less than {BRIEF} s are made twice then,
+Before each fit the machine rests for {SETTLE} s; fits of less than {BRIEF} s are made twice then,
 and each peer's better place counts: the first fit wakes the machine up, in the second threads of
 the first may still spin.
 {about["cpu"]}, {about["cores"]} cores, {today}.

@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC as SklearnLinearSVC
 from maxmargin import LinearSVC, LinearSVR, Objective
 from maxmargin.data.problem import Problem
 from maxmargin.losses import CLASSIFICATION
-from maxmargin.objectives.objective import Intercept
+from maxmargin.objectives.base import Intercept
 
 
 def title(text: str) -> None:

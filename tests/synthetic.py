@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from maxmargin import Intercept, LinearSVC, LinearSVR, Objective, Problem
+from maxmargin import Intercept, LinearObjective, LinearSVC, LinearSVR, Problem
 from maxmargin.losses import (
     EPSILON_INSENSITIVE,
     HINGE,
@@ -16,7 +16,7 @@ from maxmargin.losses import (
     SQUARED_EPSILON_INSENSITIVE,
     SQUARED_HINGE,
 )
-from maxmargin.objectives.crammer_singer import JointObjective
+from maxmargin.objectives.crammer_singer import CrammerSingerObjective
 from maxmargin.solvers import SOLVERS, Monitor, Start, Stopping
 
 TUBE = replace(EPSILON_INSENSITIVE, epsilon=0.25)
@@ -75,7 +75,9 @@ def classes(n=60, d=4, n_classes=5, seed=0):
 
 def joint(X, y, n_classes, intercept=Intercept.NONE, *, C=1.0, weights=None, scaling=1.0):
     cost = np.full(len(y), C) if weights is None else C * np.asarray(weights, dtype=np.float64)
-    return JointObjective(Problem(X, y.astype(np.float64), cost), n_classes, intercept, scaling)
+    return CrammerSingerObjective(
+        Problem(X, y.astype(np.float64), cost), n_classes, intercept, scaling
+    )
 
 
 def data_for(loss, n=60, d=4, seed=0):
@@ -102,7 +104,7 @@ def objective_of(
     if X is None:
         X, y = data_for(loss)
     cost = np.full(len(y), C) if weights is None else C * np.asarray(weights, dtype=np.float64)
-    return Objective(Problem(X, y, cost), loss, intercept, scaling)
+    return LinearObjective(Problem(X, y, cost), loss, intercept, scaling)
 
 
 def weights_for(n, seed=0):

@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 import maxmargin.runtime.monitor as base
-from maxmargin import Newton, Objective, Problem, certify
+from maxmargin import LinearObjective, Newton, Problem, certify
 from maxmargin.losses import HINGE
-from maxmargin.objectives.objective import Intercept
+from maxmargin.objectives.base import Intercept
 from synthetic import free_svc
 
 ROWS = np.array([[1.0], [-1.0]])
@@ -17,7 +17,7 @@ ONES = np.ones(2)
 @pytest.mark.parametrize("labels", [[2.0, -2.0], [0.0, 1.0]])
 def test_a_classification_loss_needs_signs(labels):
     with pytest.raises(ValueError, match=r"needs labels -1 and \+1, got"):
-        Objective(Problem(ROWS, np.array(labels), ONES), HINGE, Intercept.NONE)
+        LinearObjective(Problem(ROWS, np.array(labels), ONES), HINGE, Intercept.NONE)
 
 
 @pytest.mark.parametrize(
@@ -41,14 +41,14 @@ def test_a_problem_is_checked(rows, y, cost, message):
 
 @pytest.mark.parametrize(("w", "beta"), [([1.0, 2.0], [0.0, 0.0]), ([1.0], [np.nan, 0.0])])
 def test_certify_checks_its_point(w, beta):
-    objective = Objective(Problem(ROWS, np.array([1.0, -1.0]), ONES), HINGE, Intercept.NONE)
+    objective = LinearObjective(Problem(ROWS, np.array([1.0, -1.0]), ONES), HINGE, Intercept.NONE)
     with pytest.raises(ValueError, match="finite numbers"):
         certify(objective, np.array(w), 0.0, np.array(beta))
 
 
 @pytest.mark.parametrize("b", [np.nan, np.inf])
 def test_certify_checks_its_intercept(b):
-    objective = Objective(Problem(ROWS, np.array([1.0, -1.0]), ONES), HINGE, Intercept.FREE)
+    objective = LinearObjective(Problem(ROWS, np.array([1.0, -1.0]), ONES), HINGE, Intercept.FREE)
     with pytest.raises(ValueError, match="b must be a finite number"):
         certify(objective, np.ones(1), b, np.zeros(2))
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sklearn as _sklearn  # noqa: F401 - before SciPy: this order takes 0.2 s less
 
 # isort: split
-from maxmargin.certificate import Certificate, Status, certify
+from maxmargin.certificate import Certificate, Status
 from maxmargin.data.checks import DataWarning
 from maxmargin.data.problem import Problem
 from maxmargin.estimators import (
     SVC,
     SVR,
     CostEstimate,
+    EmbeddedSVC,
+    EmbeddedSVR,
     LinearSVC,
     LinearSVR,
     NuSVC,
@@ -19,9 +21,21 @@ from maxmargin.estimators import (
     OneClassSVM,
     PegasosClassifier,
 )
-from maxmargin.objectives.objective import Intercept, Objective
+from maxmargin.objectives import (
+    CrammerSingerObjective,
+    HardMarginObjective,
+    Intercept,
+    KernelCrammerSingerObjective,
+    KernelObjective,
+    LinearObjective,
+    NuObjective,
+    Objective,
+    PrimalDual,
+)
 from maxmargin.solution import NotSeparableError, Solution
 from maxmargin.solvers import QP, SGD, SMO, DualCD, KernelPegasos, Newton, Pegasos
+from maxmargin.theory.model_certificate import ModelCertificate, certify
+from maxmargin.theory.verification import Verification, verify
 
 __version__ = "0.1.0"
 
@@ -33,22 +47,34 @@ __all__ = [
     "SVR",
     "Certificate",
     "CostEstimate",
+    "CrammerSingerObjective",
     "DataWarning",
     "DualCD",
+    "EmbeddedSVC",
+    "EmbeddedSVR",
+    "HardMarginObjective",
     "Intercept",
+    "KernelCrammerSingerObjective",
+    "KernelObjective",
     "KernelPegasos",
+    "LinearObjective",
     "LinearSVC",
     "LinearSVR",
+    "ModelCertificate",
     "Newton",
     "NotSeparableError",
+    "NuObjective",
     "NuSVC",
     "NuSVR",
     "Objective",
     "OneClassSVM",
     "Pegasos",
     "PegasosClassifier",
+    "PrimalDual",
     "Problem",
     "Solution",
     "Status",
+    "Verification",
     "certify",
+    "verify",
 ]

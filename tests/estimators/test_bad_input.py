@@ -321,7 +321,7 @@ def test_class_weights_that_are_all_zero_are_refused():
 
 
 @MODELS
-@pytest.mark.parametrize("value", [-1, "seven"])
+@pytest.mark.parametrize("value", [-1, 2**32, "seven"])
 def test_an_unusable_random_state_is_refused(Model, X, y, value):
     with pytest.raises(ValueError, match=r"[Ss]eed|random"):
         Model(random_state=value).fit(X, y)

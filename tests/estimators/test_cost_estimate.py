@@ -100,8 +100,13 @@ def test_features_of_different_size_are_told():
 
 def test_too_many_samples_are_told():
     advice = " ".join(estimate(SVC(cache_size=100), noise(250_000)).advice)
-    assert "Nystroem" in advice
-    assert "LinearSVC" in advice
+    assert "SVC(landmarks=1000)" in advice
+    assert "exact_certificate" in advice
+
+
+def test_too_many_samples_are_told_where_there_are_no_landmarks():
+    advice = " ".join(estimate(NuSVC(cache_size=100), noise(250_000)).advice)
+    assert "maxmargin.embeddings.Nystroem" in advice
 
 
 def test_a_linear_kernel_is_told():
@@ -220,3 +225,12 @@ def test_a_quadratic_program_has_all_kernel_values(solver):
     with pytest.raises(ValueError, match="solver='qp' is for at most 5000 samples, and X has 5001"):
         estimate(SVC(solver=solver), noise(5001))
     assert estimate(SVC(solver=solver), noise(5400, n_classes=3)).n_samples == 5400
+
+
+def test_the_table_of_many_pairs_counts():
+    rng = np.random.default_rng(0)
+    y = np.arange(3000) % 60
+    X = rng.normal(size=(60, 5))[y] + 0.1 * rng.normal(size=(3000, 5))
+    table = 8 * 3000**2
+    assert table < estimate(SVC(), (X, y)).memory_bytes < 1.5 * table
+    assert estimate(SVC(cache_size=100.0), (X, y)).memory_bytes < 0.5 * table

@@ -1,10 +1,14 @@
 """Kernel regression on targets far from 0 beside their spread: the free intercept takes that up."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+from scipy import sparse
 
 from maxmargin import SVR, NuSVR
 from maxmargin.certificate import Status
+from synthetic import free_svr
 
 
 def waves(level, spread, n=80):
@@ -67,3 +71,89 @@ def test_a_warm_start_goes_on_at_the_level(kind):
     model.fit(X, y)
     assert model.n_iter_ <= 2
     assert model.certificate_.primal == pytest.approx(primal, rel=1e-5)
+
+
+def exact_primal(model, X, y, weight):
+    """P at coef_ and intercept_, in fractions."""
+    w, b = [Fraction(v) for v in np.ravel(model.coef_)], Fraction(model.intercept_[0])
+    total = sum(v**2 for v in w) / 2
+    for x, target, factor in zip(X, y, weight, strict=True):
+        f = sum(Fraction(a) * v for a, v in zip(x, w, strict=True)) + b
+        slack = max(abs(Fraction(target) - f) - Fraction(model.epsilon), 0)
+        total += Fraction(model.C) * Fraction(factor) * slack
+    return float(total)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", [5, 11, 17])
+def test_what_an_outlier_loses_by_the_level_is_in_the_gap(seed):
+    r = np.random.default_rng(seed)
+    X, y = r.normal(size=(12, 2)), 7.3 + 1e-3 * r.normal(size=12)
+    X[:2] *= 1e6
+    y[:2] += 100.0 * r.normal(size=2)
+    model = free_svr(C=1e10, epsilon=0.1).fit(X, y)
+    claim = model.certificate_
+    assert exact_primal(model, X, y, np.ones(12)) <= 1.001 * (claim.dual + claim.gap)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", [35, 45, 46, 58])
+def test_an_intercept_far_from_the_level_is_judged_as_it_is_given_back(seed):
+    r = np.random.default_rng(seed)
+    X, y = 2.7e7 + 3e-6 * r.normal(size=(23, 1)), 7.6e7 + r.normal(size=23)
+    weight = 10.0 ** r.uniform(-12.0, 12.0, size=23)
+    model = free_svr(C=1e9, epsilon=0.1, max_iter=200)
+    claim = model.fit(sparse.csr_matrix(X), y, sample_weight=weight).certificate_
+    assert exact_primal(model, X, y, weight) <= 1.001 * (claim.dual + claim.gap)
+
+
+def exact_points(level, spread, n=120):
+    """Targets that C = 1 asks f to meet, as far as float64 can."""
+    r = np.random.default_rng(0)
+    X = r.normal(size=(n, 5))
+    return X, level + spread * r.normal(size=n)
+
+
+@pytest.mark.parametrize("level", [0.0, 5.0, -300.0])
+@pytest.mark.parametrize("kind", [SVR, NuSVR])
+def test_targets_of_tiny_spread_are_met_at_an_intercept_of_few_digits(kind, level):
+    spread = 1e-9 * max(1.0, abs(level) / 5.0)
+    X, y = exact_points(level, spread)
+    model = kind(**({"epsilon": 0.1 * spread} if kind is SVR else {})).fit(X, y)
+    assert model.certificate_.status is Status.OPTIMAL
+    K = np.exp(-model._fitted_kernel.gamma * ((X[:, None] - X) ** 2).sum(-1))
+    w, tube = model.solution_.w, model.solution_.loss.epsilon
+    residual = np.abs((y - model.intercept_[0]) - K @ w)
+    primal = 0.5 * w @ K @ w + np.maximum(0.0, residual - tube).sum()
+    if kind is NuSVR:
+        primal += 0.5 * len(y) * tube
+    assert model.certificate_.primal == pytest.approx(primal, rel=1e-2)
+    assert model.certificate_.dual <= primal
+
+
+@pytest.mark.parametrize("C", [1e6, 1e9])
+def test_a_tube_of_0_is_that_of_svr(C):
+    X, y = exact_points(0.0, 1.0)
+    nu, plain = NuSVR(C=C).fit(X, y), SVR(C=C, epsilon=0.0).fit(X, y)
+    assert nu.certificate_.status is Status.OPTIMAL
+    assert nu.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=2e-3)
+    assert nu.epsilon_ < 1e-9
+    assert nu.support_fraction_ == 1.0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_iterations_after_a_stall_count_too():
+    X, y = exact_points(5.0, 1e-9)
+    whole = SVR(epsilon=1e-10).fit(X, y)
+    for most in (whole.n_iter_ - 1, whole.n_iter_ // 2):
+        model = SVR(epsilon=1e-10, max_iter=most).fit(X, y)
+        assert model.n_iter_ <= most
+
+
+def test_history_goes_on_after_a_stall():
+    X, y = exact_points(5.0, 1e-9)
+    model = SVR(epsilon=1e-10).fit(X, y)
+    epochs = [record.epoch for record in model.history_]
+    assert epochs == sorted(epochs)
+    assert epochs[-1] == model.n_iter_
+    assert model.history_[-1].gap == pytest.approx(model.certificate_.gap)

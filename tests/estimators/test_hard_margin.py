@@ -7,12 +7,22 @@ import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
-from maxmargin import SMO, SVC, NotSeparableError, Objective, Problem, Status, certify
-from maxmargin.certificate import certify_expansion
+from maxmargin import (
+    SMO,
+    SVC,
+    HardMarginObjective,
+    KernelObjective,
+    NotSeparableError,
+    PrimalDual,
+    Problem,
+    Status,
+    certify,
+)
 from maxmargin.kernels import Linear
 from maxmargin.losses import HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
 from sklearn import svm
+from synthetic import free_svc
 
 
 def separable(n=80, seed=0):
@@ -48,7 +58,7 @@ def test_two_points():
 def test_working_sets_find_the_same():
     X, y = separable(1500)
     problem = Problem(X, y.astype(float), np.ones(len(y)))
-    objective = Objective(problem, HINGE, kernel=Linear(), hard=True)
+    objective = HardMarginObjective(problem, HINGE, kernel=Linear())
     found = [
         smo.solve(objective, Monitor(objective, Stopping(1e-4)), Start())
         for smo in (SMO(small=0), SMO(small=10_000))
@@ -119,9 +129,98 @@ def test_a_limit_is_not_a_verdict():
     assert set(model.predict(X)) <= {0, 1}
 
 
-def test_a_hard_margin_needs_an_intercept():
-    with pytest.raises(ValueError, match="fit_intercept=True"):
-        SVC(C=np.inf, fit_intercept=False).fit(*separable())
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("rows", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
+def test_a_margin_through_the_origin_is_the_largest(kernel, rows):
+    X, y = separable()
+    hard = SVC(C=np.inf, kernel=kernel, gamma=0.3, fit_intercept=False, tol=1e-6).fit(rows(X), y)
+    soft = SVC(C=1e5, kernel=kernel, gamma=0.3, fit_intercept=False, tol=1e-6).fit(X, y)
+    certificate = hard.certificate_
+    assert certificate.status is Status.OPTIMAL
+    assert certificate.relative_gap <= 1e-6
+    assert certificate.primal == pytest.approx(soft.certificate_.primal, rel=1e-5)
+    assert (y * hard.decision_function(X)).min() == pytest.approx(1.0, rel=1e-9)
+    assert hard.intercept_[0] == 0.0
+    np.testing.assert_allclose(hard.decision_function(X), soft.decision_function(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("n", [60, 1500])
+def test_no_separator_through_the_origin_has_a_witness(n):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(n, 3)), rng.choice([-1, 1], size=n)
+    with pytest.raises(NotSeparableError, match="through the origin") as caught:
+        SVC(C=np.inf, kernel="linear", fit_intercept=False).fit(X, y)
+    first, second = caught.value.witness
+    assert first.min() >= 0.0 <= second.min()
+    assert not first[y != -1].any()
+    assert not second[y != 1].any()
+    assert first.sum() + second.sum() == pytest.approx(1.0)
+    apart = np.linalg.norm((first - second) @ X)
+    assert apart <= caught.value.distance + 1e-8
+    assert pickle.loads(pickle.dumps(caught.value)).distance == caught.value.distance
+
+
+def test_two_points_on_one_side_of_the_origin():
+    model = SVC(C=np.inf, kernel="linear", fit_intercept=False).fit(
+        [[1.0, 0.0], [0.0, 2.0]], [0, 1]
+    )
+    np.testing.assert_allclose(model.coef_, [[-1.0, 0.5]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("X", [np.zeros((4, 2)), np.ones((4, 2))])
+def test_identical_rows_have_no_separator_through_the_origin(X):
+    with pytest.raises(NotSeparableError, match="through the origin"):
+        SVC(C=np.inf, kernel="linear", fit_intercept=False).fit(X, [0, 1, 0, 1])
+
+
+def test_a_limit_is_not_a_verdict_on_a_margin_through_the_origin():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(1500, 3)), rng.choice([-1, 1], size=1500)
+    with pytest.warns(Warning, match="stopped by max_iter"):
+        SVC(C=np.inf, kernel="linear", fit_intercept=False, max_iter=1).fit(X, y)
+
+
+def test_samples_of_weight_0_are_left_out_of_a_margin_through_the_origin():
+    X, y = separable()
+    flipped = np.append(y, -y[:3])
+    weight = np.append(np.ones(len(y)), np.zeros(3))
+    given = SVC(C=np.inf, kernel="linear", fit_intercept=False)
+    weighted = given.fit(np.vstack([X, X[:3]]), flipped, weight).coef_
+    np.testing.assert_allclose(weighted, given.fit(X, y).coef_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_hard_linear_machine_is_that_of_svc(fit_intercept):
+    X, y = separable()
+    linear = free_svc(C=np.inf, fit_intercept=fit_intercept, tol=1e-8).fit(X, y)
+    kernel = SVC(C=np.inf, kernel="linear", fit_intercept=fit_intercept, tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(linear.coef_, kernel.coef_, rtol=1e-9)
+    np.testing.assert_allclose(linear.decision_function(X), kernel.decision_function(X), rtol=1e-6)
+    np.testing.assert_allclose(linear.solution_.beta @ X, linear.coef_[0], rtol=1e-6)
+    assert linear.certificate_.relative_gap <= 1e-8
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_a_hard_linear_machine_of_three_classes_is_right_on_all(multi_class):
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    X = rng.normal(size=(90, 3)) + 20.0 * np.eye(3)[y]
+    model = free_svc(C=np.inf, multi_class=multi_class).fit(X, y)
+    assert model.score(X, y) == 1.0
+    assert len(model.solutions_) == len(model.coef_) == 3
+
+
+def test_a_hard_linear_machine_of_overlapping_classes_has_a_witness():
+    rng = np.random.default_rng(1)
+    with pytest.raises(NotSeparableError, match="cannot be separated"):
+        free_svc(C=np.inf).fit(rng.normal(size=(60, 3)), rng.integers(2, size=60))
+
+
+@pytest.mark.parametrize("wrong", [{"penalized_intercept": True}, {"loss": "perceptron"}])
+def test_a_hard_linear_machine_has_a_hinge_and_no_penalised_intercept(wrong):
+    X, y = separable()
+    with pytest.raises(ValueError, match="C=inf is for the hinge losses"):
+        free_svc(C=np.inf, **wrong).fit(X, y)
 
 
 @pytest.mark.parametrize("C", [0.0, -1.0, -np.inf, np.nan, "inf"])
@@ -147,9 +246,9 @@ def test_a_shift_changes_neither_the_margin_nor_the_verdict(shift):
 def test_a_dual_point_that_is_not_balanced_proves_nothing():
     X, y = separable()
     problem = Problem(X, y.astype(float), np.ones(len(y)))
-    objective = Objective(problem, HINGE, kernel=Linear())
+    objective = KernelObjective(problem, HINGE, kernel=Linear())
     beta = np.where(y > 0, 0.1, 0.0)
-    assert certify_expansion(objective, beta, 0.0, beta).gap == np.inf
+    assert objective.certify(PrimalDual(beta, 0.0, beta)).gap == np.inf
 
 
 def test_no_time_at_all_leaves_a_model_that_prints():
@@ -199,3 +298,30 @@ def test_many_samples_keep_their_margin():
     model = SVC(C=np.inf, kernel="linear", tol=1e-4).fit(X, y)
     assert model.certificate_.status is Status.OPTIMAL
     assert (y * model.decision_function(X)).min() == pytest.approx(1.0, abs=1e-3)
+
+
+def plain_products(A, B):
+    return A @ B.T
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", [2, 9, 13])
+def test_kernel_values_without_digits_are_a_stall_and_no_endless_fit(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 3))
+    y = np.where(X[:, 0] > 0.0, 1, -1)
+    model = SVC(C=np.inf, kernel=plain_products, tol=1e-6, max_time=5.0).fit(X + 1e6, y)
+    assert model.certificate_.status is Status.STALLED
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", [7, 12, 20, 27])
+@pytest.mark.parametrize("offset", [1e6, 1e7])
+def test_kernel_values_without_digits_prove_no_margin_to_be_impossible(seed, offset):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 3))
+    y = np.where(X[:, 0] > 0.0, 1, -1)
+    X[:, 0] += 0.1 * y
+    near = SVC(C=np.inf, kernel="linear", tol=1e-6).fit(X, y).certificate_
+    far = SVC(C=np.inf, kernel=plain_products, max_time=5.0).fit(X + offset, y).certificate_
+    assert far.dual <= 1.001 * near.primal

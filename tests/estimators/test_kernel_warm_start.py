@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
-from maxmargin import SVC, SVR, Status
+from maxmargin import SVC, SVR, NuSVR, Status
 from synthetic import overlapping, regression
 
 CLASSES = overlapping(1500, 6)
@@ -93,3 +94,20 @@ def test_a_kernel_matrix_can_be_warm_started():
     K = rbf_kernel(X, gamma=0.1)
     model = SVC(kernel="precomputed", warm_start=True).fit(K, y)
     assert model.fit(K, y).n_iter_[0] == 0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("level", [0.0, 3.0, -3e5])
+@pytest.mark.parametrize("n", [50, 1100])
+@pytest.mark.parametrize(
+    "model",
+    [NuSVR(nu=0.3), NuSVR(nu=0.9, C=1e6), SVR(epsilon=0.0), SVR(epsilon=0.0, kernel="linear")],
+    ids=str,
+)
+def test_a_warm_start_to_constant_targets_finds_the_constant(model, n, level):
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    model = clone(model).set_params(warm_start=True, max_iter=50, tol=0.3).fit(X, X[:, 0])
+    model.fit(X, np.full(n, level))
+    assert model.certificate_.status is Status.OPTIMAL
+    assert model.certificate_.primal == 0.0
+    np.testing.assert_array_equal(model.predict(X), level)

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin import SVC, Intercept, Objective, Problem, Status, certify
+from maxmargin import SVC, Intercept, Problem, Status, certify
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.multiclass.unreached import Unreached
+from maxmargin.objectives import LinearObjective
 from maxmargin.runtime.threads import in_threads
 from synthetic import free_svc
 
@@ -50,7 +51,7 @@ def test_a_problem_that_was_not_begun_has_the_certificate_of_zero(loss, intercep
     rng = np.random.default_rng(0)
     y, cost = np.repeat([1.0, -1.0], [4, 6]), rng.uniform(0.5, 2.0, size=10)
     cost[:3] *= weight
-    objective = Objective(Problem(rng.normal(size=(10, 2)), y, cost), loss, intercept)
+    objective = LinearObjective(Problem(rng.normal(size=(10, 2)), y, cost), loss, intercept)
     maker = Unreached(loss, intercept, Status.STOPPED_BY_TIME, "newton")
     solution = maker.solution(y, cost, 2, 0.0)
     if intercept is Intercept.FREE:

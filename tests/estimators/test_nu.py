@@ -12,9 +12,9 @@ from maxmargin import (
     SVC,
     SVR,
     Intercept,
+    NuObjective,
     NuSVC,
     NuSVR,
-    Objective,
     OneClassSVM,
     Problem,
     Status,
@@ -179,7 +179,7 @@ def test_working_sets_prove_the_same(rows, dtype):
 def objective_of(X, y, loss, intercept=Intercept.FREE):
     cost = np.ones(X.shape[0])
     problem = Problem(X, y.astype(np.float64), cost)
-    return Objective(problem, loss, intercept, kernel=Gaussian(0.2), mass=0.3 * len(cost))
+    return NuObjective(problem, loss, intercept, kernel=Gaussian(0.2), nu_sum=0.3 * len(cost))
 
 
 def test_the_certificate_can_be_had_from_the_solution_alone():
@@ -187,7 +187,7 @@ def test_the_certificate_can_be_had_from_the_solution_alone():
         solution = model.set_params(**TIGHT).fit(*data).solution_
         y = data[1] if isinstance(model, NuSVR) else np.where(data[1] == model.classes_[0], 1.0, -1)
         problem = Problem(data[0], y.astype(float), np.ones(len(y)))
-        objective = Objective(problem, solution.loss, kernel=Gaussian(0.2), mass=0.3 * len(y))
+        objective = NuObjective(problem, solution.loss, kernel=Gaussian(0.2), nu_sum=0.3 * len(y))
         again = certify(objective, solution.w, solution.b, solution.beta)
         assert again.primal == pytest.approx(solution.certificate.primal, rel=1e-9)
         assert again.gap == pytest.approx(solution.certificate.gap, abs=1e-9 * abs(again.primal))
@@ -200,7 +200,7 @@ def test_no_feasible_point_beats_the_bound(seed):
     for targets, loss in ((y, HINGE), (rng.normal(size=30), EPSILON_INSENSITIVE)):
         problem = Problem(X, targets, rng.uniform(0.0, 2.0, 30))
         mass = 0.3 * problem.cost.sum()
-        objective = Objective(problem, loss, kernel=Gaussian(0.5), mass=mass)
+        objective = NuObjective(problem, loss, kernel=Gaussian(0.5), nu_sum=mass)
         w, beta = rng.normal(size=(2, 30))
         feasible = objective.feasible(beta)
         assert (feasible <= objective.box.upper).all()

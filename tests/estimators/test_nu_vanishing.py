@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from maxmargin import NuSVC, OneClassSVM
+from maxmargin import NuObjective, NuSVC, OneClassSVM
 from maxmargin.certificate import Status
 from maxmargin.data.problem import Problem
 from maxmargin.kernels import Gaussian
 from maxmargin.losses import HINGE
-from maxmargin.objectives.objective import Intercept, Objective, SumError
+from maxmargin.objectives import PrimalDual
+from maxmargin.objectives.base import Intercept, SumError
 from maxmargin.runtime.monitor import Monitor, Stopping
 
 TOLS = [1e-2, 1e-3, 1e-6, 1e-9]
@@ -104,10 +105,10 @@ def test_one_class_around_the_origin(tol, scale):
 def test_sums_with_errors_do_not_make_w_vanish():
     X = np.array([[0.0, 1.0], [0.0, -1.0], [1e-9, 1.0], [1e-9, -1.0]])
     problem = Problem(X, np.array([1.0, 1.0, -1.0, -1.0]), np.ones(4))
-    objective = Objective(problem, HINGE, Intercept.FREE, kernel=Gaussian(1.0), mass=2.0)
+    objective = NuObjective(problem, HINGE, Intercept.FREE, kernel=Gaussian(1.0), nu_sum=2.0)
     beta = 0.5 * problem.y
     z = objective.kernel_values(beta)
     for error, vanishes in ((SumError(0.0, 1e-7), False), (None, True)):
         monitor = Monitor(objective, Stopping(tol=1e-3))
-        monitor.judge_expansion(beta, z, 1, error)
+        monitor.judge(PrimalDual(None, 0.0, beta, z, error=error), 1)
         assert (monitor.latest.relative_gap == 0.0) is vanishes

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, OneClassSVM, PegasosClassifier
-from synthetic import overlapping, regression
+from synthetic import free_svc, free_svr, overlapping, regression
 
-LINEAR = [LinearSVC(), LinearSVC(multi_class="crammer_singer"), LinearSVR()]
+LINEAR = [free_svc(), free_svc(multi_class="crammer_singer"), free_svr()]
 KERNELS = [SVC(C=1e-3), NuSVC(nu=0.5), SVR(epsilon=10.0), OneClassSVM(nu=0.1)]
 
 
@@ -49,15 +49,15 @@ def test_pickling_leaves_the_model_as_it_was(Model):
 
 
 def test_what_was_left_out_is_not_empty_but_missing():
-    model = again(LinearSVC().fit(*overlapping(200)))
+    model = again(free_svc().fit(*overlapping(200)))
     with pytest.raises(AttributeError, match="warm_start=True"):
         _ = model.support_
 
 
 def test_a_pickled_model_that_warm_starts_later_starts_afresh():
     X, y = overlapping(200)
-    model = again(LinearSVC().fit(X, y)).set_params(warm_start=True)
-    np.testing.assert_allclose(model.fit(X, y).coef_, LinearSVC().fit(X, y).coef_, rtol=1e-2)
+    model = again(free_svc().fit(X, y)).set_params(warm_start=True)
+    np.testing.assert_allclose(model.fit(X, y).coef_, free_svc().fit(X, y).coef_, rtol=1e-2)
 
 
 def test_a_stream_goes_on_after_pickling():

@@ -6,10 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from maxmargin import SVC, Intercept, NotSeparableError, Objective, Problem, certify
+from maxmargin import SVC, Intercept, NotSeparableError, Problem, certify
 from maxmargin.kernels import Gaussian, Linear
 from maxmargin.losses import EPSILON_INSENSITIVE, HINGE
-from maxmargin.objectives.objective import NEGLIGIBLE, expansion_blocks, spread
+from maxmargin.objectives import HardMarginObjective, KernelObjective, LinearObjective
+from maxmargin.objectives.base import NEGLIGIBLE
+from maxmargin.objectives.kernel import expansion_blocks
+from maxmargin.objectives.scalar import spread
 from maxmargin.runtime.memory import free_memory
 from maxmargin.solvers import Monitor, Stopping
 from synthetic import free_svc, joint, overlapping, regression
@@ -18,8 +21,10 @@ X, Y = overlapping(40, 3)
 LONGEST = float((X**2).sum(axis=1).max())
 
 
-def posed(rows=X, y=Y, C=1.0, loss=HINGE, intercept=Intercept.FREE, **options):
-    return Objective(Problem(rows, y, np.full(len(y), C)), loss, intercept, **options)
+def posed(rows=X, y=Y, C=1.0, loss=HINGE, intercept=Intercept.FREE, *, kernel=None, hard=False):
+    kind = LinearObjective if kernel is None else HardMarginObjective if hard else KernelObjective
+    options = {} if kernel is None else {"kernel": kernel}
+    return kind(Problem(rows, y, np.full(len(y), C)), loss, intercept, **options)
 
 
 @pytest.mark.parametrize("C", [1e-6, 1e3])

@@ -14,8 +14,8 @@ from sklearn.datasets import (
 )
 from sklearn.preprocessing import scale
 
-from maxmargin import SVC, SVR, DataWarning, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
-from synthetic import overlapping
+from maxmargin import SVC, SVR, DataWarning, NuSVC, NuSVR, OneClassSVM
+from synthetic import free_svc, free_svr, overlapping
 
 LOADERS = [load_breast_cancer, load_digits, load_iris, load_wine]
 
@@ -46,7 +46,7 @@ def test_a_gamma_that_tells_all_samples_apart():
         SVC(gamma=1e6).fit(*overlapping(200))
 
 
-@pytest.mark.parametrize("model", [SVC(C=1e-4), LinearSVC(C=1e-6)])
+@pytest.mark.parametrize("model", [SVC(C=1e-4), free_svc(C=1e-6)])
 def test_one_class_for_all(model):
     X, y = make_classification(300, weights=[0.95], class_sep=0.1, random_state=0)
     with pytest.warns(DataWarning, match="predicts 0 for every sample.*class_weight"):
@@ -67,8 +67,8 @@ def test_targets_out_of_reach():
         SVC(kernel="linear"),
         NuSVC(nu=0.1),
         OneClassSVM(),
-        LinearSVC(),
-        LinearSVC(loss="hinge"),
+        free_svc(),
+        free_svc(loss="hinge"),
     ],
     ids=str,
 )
@@ -77,7 +77,7 @@ def test_ordinary_classes_do_not_warn(model, load):
     assert warnings_of(model, scale(X), y) == []
 
 
-@pytest.mark.parametrize("model", [SVR(), NuSVR(), LinearSVR(), SVR(kernel="linear")], ids=str)
+@pytest.mark.parametrize("model", [SVR(), NuSVR(), free_svr(), SVR(kernel="linear")], ids=str)
 def test_ordinary_targets_do_not_warn(model):
     X, y = load_diabetes(return_X_y=True)
     assert warnings_of(model, scale(X), scale(y)) == []

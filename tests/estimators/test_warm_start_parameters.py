@@ -11,9 +11,9 @@ from maxmargin import (
     SVC,
     SVR,
     Intercept,
+    LinearObjective,
     NuSVC,
     NuSVR,
-    Objective,
     OneClassSVM,
     PegasosClassifier,
     Problem,
@@ -121,7 +121,7 @@ def test_svr_finds_an_optimum_of_zero_from_a_warm_start(shift, n):
 
 def test_certify_refuses_an_intercept_where_there_is_none():
     problem = Problem(X, 2.0 * TWO - 1.0, np.ones(len(X)))
-    objective = Objective(problem, HINGE, Intercept.NONE)
+    objective = LinearObjective(problem, HINGE, Intercept.NONE)
     certify(objective, np.zeros(4), 0.0, np.zeros(len(X)))
     with pytest.raises(ValueError, match="b must be 0 where the objective has no intercept"):
         certify(objective, np.zeros(4), 20.0, np.zeros(len(X)))

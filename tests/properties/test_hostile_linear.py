@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from maxmargin import Intercept, Objective, Problem, Status, certify
+from maxmargin import Intercept, LinearObjective, Problem, Status, certify
 from maxmargin.losses import HINGE
-from maxmargin.objectives.objective import spread
+from maxmargin.objectives.scalar import spread
 from synthetic import LOSSES, free_svc, free_svr
 
 EXTENDED = np.longdouble
@@ -116,14 +116,14 @@ def test_a_point_is_judged_as_it_is_and_not_as_it_is_rounded(intercept):
     # f(x) is 1 − 2⁻⁶⁰ of the exact numbers and 1 of the rounded ones.
     X = np.array([[1.0, 2.0**-60], [-1.0, 2.0**-60]])
     y, C = np.array([1.0, -1.0]), 2.0**60
-    objective = Objective(Problem(X, y, np.full(2, C)), HINGE, intercept)
+    objective = LinearObjective(Problem(X, y, np.full(2, C)), HINGE, intercept)
     certificate = certify(objective, np.array([1.0, -1.0]), 0.0, np.array([0.5, -0.5]))
     assert certificate.primal == pytest.approx(1.0 + 1.0)  # ½‖w‖² = 1, and a slack of 2⁻⁶⁰
 
 
 def test_no_intercept_means_none():
     X, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
-    objective = Objective(Problem(X, y, np.ones(2)), HINGE, Intercept.NONE)
+    objective = LinearObjective(Problem(X, y, np.ones(2)), HINGE, Intercept.NONE)
     with pytest.raises(ValueError, match="b must be 0"):
         certify(objective, np.array([1.0]), 0.5, np.zeros(2))
 
@@ -144,7 +144,7 @@ def test_the_scale_of_f_is_the_spread_of_the_targets():
     assert spread(2.0**30 + noise, cost) == pytest.approx(about, rel=1e-6)
     problem = Problem(np.ones((50, 1)), 3.0 + noise, cost)
     for intercept in Intercept:
-        unit = Objective(problem, LOSSES["squared"], intercept).unit
+        unit = LinearObjective(problem, LOSSES["squared"], intercept).unit
         free = intercept is Intercept.FREE
         expected = about if free else np.average(np.abs(3.0 + noise), weights=cost)
         assert unit == pytest.approx(expected)

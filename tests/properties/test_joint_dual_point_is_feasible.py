@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import SVC, Intercept
-from maxmargin.multiclass_certificate import certify_joint
+from maxmargin.objectives import PrimalDual
 from synthetic import classes, free_svc, joint
 
 ROUNDING = 1e-12
@@ -56,8 +56,8 @@ def test_a_point_out_of_balance_proves_nothing():
     objective = joint(X, y, 5, Intercept.FREE)
     beta = objective.feasible(np.full((60, 5), -0.1), objective.zero(), np.zeros(5))
     W, b = objective.weights(beta), np.arange(5.0)
-    assert np.isfinite(certify_joint(objective, W, b, beta).gap)
+    assert np.isfinite(objective.certify(PrimalDual(objective.coef(W), b, beta)).gap)
     moved = beta.copy()
     moved[0, (y[0] + 1) % 5] -= 1e-6
     moved[0, y[0]] += 1e-6
-    assert certify_joint(objective, W, b, moved).gap == np.inf
+    assert objective.certify(PrimalDual(objective.coef(W), b, moved)).gap == np.inf

@@ -85,3 +85,14 @@ def test_a_proof_allows_for_what_a_large_cost_makes_of_the_rounding_of_f(kernel,
         if (claim := model.certificate_).status is Status.OPTIMAL:
             true = recomputed(model, X, -y, np.full(30, C))
             assert true.primal - true.dual <= claim.gap + 1e-12 * true.primal
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_proof_allows_for_the_rounding_of_f_at_the_edge_of_the_margin():
+    """f(x) = 1 to the last digit of <w, x> + b, which a cost of 1e9 makes visible."""
+    X = 1e-7 * np.array([[1.5, 1.5, -1.0], [2.7, -0.3, -17.6], [-1.0, 0.3, 19.7], [-0.2, 0.0, -11]])
+    y, weight = np.array([1.0, -1.0, -1.0, 1.0]), np.array([2e9, 0.02, 0.04, 0.006])
+    for scale in np.linspace(0.5, 2.0, 40):
+        model = SVC(kernel="linear", tol=1e-8).fit(scale * X, y, sample_weight=weight)
+        claim, true = model.certificate_, recomputed(model, scale * X, -y, weight)
+        assert true.primal - true.dual <= claim.gap + 1e-15 * true.primal

@@ -12,8 +12,8 @@ from maxmargin import (
     SVC,
     SVR,
     Intercept,
+    LinearObjective,
     NuSVC,
-    Objective,
     OneClassSVM,
     PegasosClassifier,
     Problem,
@@ -133,7 +133,7 @@ def test_the_cache_of_rows_under_a_shortage_that_comes_and_goes():
 @pytest.mark.parametrize("rows", [X, SPARSE, ONES], ids=["dense", "csr", "indicators"])
 def test_a_gram_matrix_that_memory_failed_for_is_made_anew(rows):
     problem = Problem(rows, 2.0 * SIGN - 1.0, np.ones(len(SIGN)))
-    objective = Objective(problem, SQUARED_HINGE, Intercept.NONE)
+    objective = LinearObjective(problem, SQUARED_HINGE, Intercept.NONE)
 
     def go_on():
         return False

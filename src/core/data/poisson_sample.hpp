@@ -29,7 +29,7 @@ MAXMARGIN_INLINE Draw draw_rows(const double* cost, const double* squares, Size 
     std::int32_t places[kPiece];
     double numbers[kPiece], chances[kPiece];
     Size count = 0;
-    for (Size k = begin; k < end; ++k) {  // which ones is hard to foretell: without a branch
+    for (Size k = begin; k < end; ++k) {  // which ones is unpredictable: without a branch
       places[count] = static_cast<std::int32_t>(k);
       numbers[count] = random.uniform();
       chances[count] = share + pull * cost[k] * squares[k];

@@ -345,7 +345,7 @@ class RowSum {
   MAXMARGIN_INLINE RowSum(const Rows& rows, double* w) : rows_(rows), w_(w) {}
 
   // A chunk of rows from this one on, but for those whose scale is 0: which ones is hard to
-  // foretell, so they are listed first, without a branch.
+  // predict, so they are listed first, without a branch.
   MAXMARGIN_INLINE void add(Size from, Size count, const double* scale) {
     std::int32_t some[kMaxChunk];
     Size n_some = 0;

@@ -9,7 +9,7 @@
 //
 // Invariant: W_j = sum_i beta_ij (x_i, feature), and every alpha_i lies in its simplex.
 // Samples whose alpha has one entry, with more pull than the others by the last epoch's mean
-// violation, are set aside; the caller brings all of them back before it certifies, so shrinking
+// violation, are shrunk; the caller brings all of them back before it certifies, so shrinking
 // cannot change the answer.
 #pragma once
 

@@ -39,11 +39,11 @@ inline std::vector<double> shifted(std::vector<double> a, double scale,
 }
 
 // Rows in a sloped piece, for each feature, from which a sample tells the curvature of all.
-constexpr Size kRowsToLend = 100;
+constexpr Size kRowsForHessian = 100;
 
-// What lends its curvature: the level of a sample, whatever its storage.
-struct Lender {
-  virtual ~Lender() = default;
+// What gives its Hessian: the level of a sample, whatever its storage.
+struct SubsampledHessian {
+  virtual ~SubsampledHessian() = default;
   virtual Size n_sloped() const = 0;
 
   // The Hessian's upper triangle where the sample's rows are in the pieces that `flags` tells of
@@ -58,7 +58,7 @@ struct Lender {
 // `w` has the bias as its last entry. After `evaluate` and `step`: z = Xw + bias, beta is its
 // maximiser, combination = sum of beta_k (x_k, bias.feature), and the sums below belong to it.
 template <class Rows>
-class NewtonLevel : public Lender {
+class NewtonLevel : public SubsampledHessian {
  public:
   double softness = 0.0;
   std::vector<double> w;
@@ -90,8 +90,9 @@ class NewtonLevel : public Lender {
   // Takes the curvature from a sample, which must outlive this, if that had rows enough to tell it:
   // no Gram matrix of all rows is needed then, as long as the steps do well. `places` are those of
   // the sample's rows among these.
-  void borrow(Lender& sample, const std::int32_t* places) {
-    if (!terms_.loss.bounded && sample.n_sloped() >= kRowsToLend * static_cast<Size>(w.size())) {
+  void use_hessian_of(SubsampledHessian& sample, const std::int32_t* places) {
+    if (!terms_.loss.bounded &&
+        sample.n_sloped() >= kRowsForHessian * static_cast<Size>(w.size())) {
       sample_ = &sample;
       places_ = places;
     }
@@ -174,8 +175,8 @@ class NewtonLevel : public Lender {
   // the next step will do, by what the last one did, only w makes it (`ahead`): a squared loss
   // tells beta from w, so that the proof's own pass over the rows can serve as the step's.
   void solve(double tol, double shrink, Size max_steps, Poll& poll) {
-    foretelling_ = n_solves_++ == 0;
-    if (!foretelling_) {  // the last call did not do: precision may be what is lacking
+    predicting_ = n_solves_++ == 0;
+    if (!predicting_) {  // the last call did not do: precision may be what is lacking
       forget_gram();
       evaluate();
       trusting_ = true;
@@ -309,7 +310,7 @@ class NewtonLevel : public Lender {
     return kRounding * (1.0 + stiffness() * largest_trace_);
   }
 
-  // The combination anew, without the errors that have added up.
+  // The combination again, without the errors that have added up.
   void sum_afresh(Move move) {
     std::fill(state_.beta.begin(), state_.beta.end(), 0.0);
     std::fill(combination_.begin(), combination_.end(), 0.0);
@@ -327,7 +328,7 @@ class NewtonLevel : public Lender {
     }
     hessian(poll, factor_);
     if (factorised(poll)) {
-      exact_ = foretelling_;
+      exact_ = predicting_;
       return direction_by_factor(gram_);
     }
     forget_gram();  // taking away an outlying row leaves its rounding errors behind
@@ -342,7 +343,7 @@ class NewtonLevel : public Lender {
         if (gram_.dim() > BitBatch::kWidest && sums_.n_sloped > 2 * gram_.dim())
           gram_.arrange(places_of(rows_, bias_, state_.flags, kSloped));
     }
-    if (sums_.n_leaving > sums_.n_sloped) forget_gram();  // fewer rows to add anew
+    if (sums_.n_leaving > sums_.n_sloped) forget_gram();  // fewer rows to add again
     try {
       newton_gram(rows_, terms_.cost, bias_, blas_, state_.flags, gram_, poll);
     } catch (...) {   // halted, or out of memory
@@ -418,13 +419,13 @@ class NewtonLevel : public Lender {
   NewtonSums sums_;
   GramMatrix gram_;             // upper triangle, of the rows flagged as held, by cost
   std::vector<double> factor_;  // of Cholesky
-  bool exact_ = false;          // the factor is that of the point's own Hessian, and foretells
-  bool foretelling_ = true;     // steps foretell the combination
+  bool exact_ = false;          // the factor is that of the point's own Hessian, and predicts it
+  bool predicting_ = true;      // steps predict the combination
   Size n_solves_ = 0;
-  bool trusting_;             // the last step had length 1
-  bool promised_ = false;     // the caller has seen that the gap looks small enough
-  bool ahead_ = false;        // w has moved on, z and beta have not
-  Lender* sample_ = nullptr;  // whose curvature serves
+  bool trusting_;                        // the last step had length 1
+  bool promised_ = false;                // the caller has seen that the gap looks small enough
+  bool ahead_ = false;                   // w has moved on, z and beta have not
+  SubsampledHessian* sample_ = nullptr;  // whose Hessian is used
   const std::int32_t* places_ = nullptr;
   double previous_ = 0.0;       // the imbalance before the last step
   double largest_trace_ = 0.0;  // of the Gram matrix, since it was 0

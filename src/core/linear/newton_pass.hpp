@@ -44,7 +44,7 @@ struct Along {
 
 // Moves z, then beta to its maximisers, and `combination` = sum of beta_k x_k along with it: one
 // pass over the rows, whose chunk is still in the cache when its turn comes again. Without a move
-// only the rows whose beta changes are read, and along a foretold step only those that leave their
+// only the rows whose beta changes are read, and along a predicted step only those that leave their
 // piece.
 template <bool soft, class Rows>
 MAXMARGIN_INLINE NewtonSums newton_pass(const Rows& rows, const Proximal prox, Bias bias, Move move,
@@ -85,10 +85,10 @@ MAXMARGIN_INLINE NewtonSums newton_pass(const Rows& rows, const Proximal prox, B
 #pragma omp simd reduction(+ : total)
     for (Size j = 0; j < count; ++j) {
       const double before = beta[j], own = flags[j] & kSloped;
-      const double foretold =
+      const double predicted =
           before - own * along.length * along.slope * prox.terms.cost[from + j] * dz[j];
       const bool stays = along.slope > 0.0 && own * sloped[j] * before * next[j] > 0.0;
-      const double change = stays ? 0.0 : next[j] - foretold;
+      const double change = stays ? 0.0 : next[j] - predicted;
       beta[j] = next[j];
       next[j] = change;
       total += change;
@@ -114,7 +114,7 @@ struct Changed {
 
   explicit Changed(const std::vector<std::uint8_t>& flags) : rows(flags.size()) {
     Size count = 0;
-    for (std::size_t k = 0; k < flags.size(); ++k) {  // hard to foretell: without a branch
+    for (std::size_t k = 0; k < flags.size(); ++k) {  // unpredictable: without a branch
       rows[count] = static_cast<std::int32_t>(k);
       entering += flags[k] == kSloped;
       leaving += flags[k] == kInGram;

@@ -141,7 +141,7 @@ inline double exact_line_search(LineDerivative& along, double slope_at_0, double
     double next = s - derivative / curvature;
     if (!(next > low && next < high)) {
       // The step can be too long by orders of magnitude: fall by decades until it is bracketed,
-      // then take the secant and the middle in turns.
+      // then alternate between the secant and the middle.
       if (high_slope == 0.0) {
         next = 4.0 * low;
       } else if (low == 0.0) {

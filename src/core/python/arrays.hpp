@@ -62,6 +62,7 @@ void bind_classes(nb::module_& m);      // python/multiclass.cpp: K classes at o
 void bind_exact(nb::module_& m);        // python/exact.cpp: to twice the digits
 void bind_faults(nb::module_& m);       // python/faults.cpp: only in builds for tests
 void bind_kernel(nb::module_& m);       // python/kernels.cpp: kernel rows and SMO
+void bind_l1(nb::module_& m);           // python/l1.cpp: a penalty of |w| instead of its square
 void bind_newton(nb::module_& m);       // python/newton.cpp
 void bind_stochastic(nb::module_& m);   // python/stochastic.cpp: Pegasos and SGD
 void bind_whole(nb::module_& m);        // python/dense_smo.cpp: SMO on a whole kernel matrix

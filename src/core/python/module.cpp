@@ -287,6 +287,7 @@ NB_MODULE(_core, m) {
   bind_exact(m);
   bind_kernel(m);
   bind_classes(m);
+  bind_l1(m);
   bind_newton(m);
   bind_stochastic(m);
   bind_whole(m);

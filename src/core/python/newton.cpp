@@ -81,7 +81,7 @@ void bind_newton(nb::module_& m) {
           },
           "dsyrk"_a, "dgemm"_a, "dtrsm"_a, "dpotrf"_a, "dpotrs"_a);
 
-  m.attr("ROWS_TO_LEND") = kRowsToLend;
+  m.attr("ROWS_FOR_HESSIAN") = kRowsForHessian;
   nb::class_<Level>(m, "NewtonLevel", "Newton's method on all rows, or on a sample.")
       .def("__init__", &make_level, "rows"_a, "terms"_a, "bias"_a, "free"_a, "blas"_a,
            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
@@ -107,7 +107,7 @@ void bind_newton(nb::module_& m) {
           },
           "stop"_a)
       .def(
-          "borrow",
+          "use_hessian_of",
           [](const Level& self, const Level& sample, InOrder places) {
             self.visit([&](auto& level) {
               sample.visit([&](auto& some) {
@@ -116,7 +116,7 @@ void bind_newton(nb::module_& m) {
                 require_length(places, count, "places");
                 require(all_within(places.data(), count, static_cast<Size>(level.z().size())),
                         "places holds a row that does not exist");
-                level.borrow(some, places.data());
+                level.use_hessian_of(some, places.data());
               });
             });
           },

@@ -16,7 +16,7 @@ struct Outcome {
 };
 
 // The dual of a part as SMO has it, and where it starts. With a mass, the target is 0 and each
-// label keeps the sum of its beta: half of the mass, poured into one sample after the other.
+// label keeps the sum of its beta: half of the mass, given to one sample after the other.
 struct PartDual {
   int n_groups;
   std::vector<double> kernel, target, lower, upper, begin;
@@ -34,9 +34,9 @@ struct PartDual {
       const Size v = (n_groups == 2 ? side * part.n : 0) + k;
       (y < 0.0 ? lower : upper)[v] = y * cost;
       if (n_groups == 1) target[k] = y;
-      const double poured = std::min(left[side], cost);
-      begin[v] = y * poured;
-      left[side] -= poured;
+      const double share = std::min(left[side], cost);
+      begin[v] = y * share;
+      left[side] -= share;
 
       const double* row = parts.kernel + part.sample[k] * parts.n;
       double* own = kernel.data() + k * part.n;

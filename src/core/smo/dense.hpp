@@ -362,7 +362,7 @@ class WholeSmo {
     begins_.push_back(static_cast<Size>(free_.size()));
   }
 
-  // Multiplications, or what takes as long: the system, its factors, and residuals made anew.
+  // Multiplications, or what takes as long: the system, its factors, and residuals made again.
   double newton_work() {
     find_free();
     const double m = static_cast<double>(free_.size());
@@ -500,7 +500,7 @@ class WholeSmo {
   double violation_ = 0.0;
   std::vector<double> rise_, fall_, diagonal_;
   std::vector<Side> sides_;
-  Size fresh_ = 0;            // steps when the residuals were made anew
+  Size fresh_ = 0;            // steps when the residuals were made again
   double spent_ = 0.0;        // work on pairs since the last Newton step
   double reach_ = 1.0;        // times that work may be spent on a walk
   std::vector<Free> free_;    // group after group

@@ -1,6 +1,6 @@
 // The order in which a stochastic solver meets the rows: epochs of near-equal mini-batches.
 //
-// "Shuffle" permutes the rows anew for each epoch, "uniform" draws them with replacement, as the
+// "Shuffle" permutes the rows for each epoch, "uniform" draws them with replacement, as the
 // theorems assume. Both write the whole epoch into `order` at its start, so the steps are the same
 // code and know which row comes next.
 #pragma once

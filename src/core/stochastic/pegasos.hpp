@@ -41,7 +41,7 @@ struct Pegasos {
 
   void begin_epoch() {
     if (!projects()) return;
-    square = 0.0;  // summed anew, so that rounding does not add up
+    square = 0.0;  // summed again, so that rounding does not add up
     for (Size j = 0; j < iterate.n_features; ++j) square += iterate.v[j] * iterate.v[j];
   }
 

@@ -19,6 +19,9 @@ Matrix: TypeAlias = Any
 
 MAX_ROWS = 2**31 - 1
 
+#: Half of the distance from 1 to the next double.
+UNIT = 2.0**-53
+
 #: Share of non-zeros below which CSR rows are faster than dense ones.
 SPARSE = 0.25
 
@@ -135,7 +138,7 @@ def view_rows(X: Matrix) -> tuple[Matrix, _core.Rows]:
             X.check_format(full_check=True)
         except ValueError as error:
             raise ValueError(
-                f"X of shape {X.shape} is no sound CSR matrix: {error}. Make it anew from rows,"
+                f"X of shape {X.shape} is no sound CSR matrix: {error}. Build it again from rows,"
                 " columns and values (scipy.sparse.coo_array)."
             ) from None
         X.sum_duplicates()

@@ -1,4 +1,4 @@
-"""The origin of dense rows that lie far from 0.
+"""The origin of dense rows, and of targets, that lie far from 0.
 
 With a free intercept the problem does not depend on it: <w, x> + b = <w, x − c> + (b + <w, c>).
 Rows x − c keep the digits of their differences, and coordinate descent needs far fewer epochs.
@@ -32,6 +32,30 @@ class Origin(NamedTuple):
         return float(high[0]), float(low[0])
 
 
+class Level(NamedTuple):
+    """What was subtracted from every target, and the largest rounding error of one."""
+
+    height: float = 0.0
+    error: float = 0.0
+
+
+#: Targets as they are.
+UNMOVED = Level()
+
+
+def levelled(y: Array) -> tuple[Array, Level]:
+    """Return the targets less about where they are, if that is far from 0 beside their spread.
+
+    A free intercept takes it up; with it in the targets, digits of their differences would be lost.
+    """
+    few = np.sort(y[:: max(1, len(y) // 16)])
+    middle, width = float(few[len(few) // 2]), float(few[3 * len(few) // 4] - few[len(few) // 4])
+    if abs(middle) <= 1e3 * width:
+        return y, UNMOVED
+    targets = y - middle
+    return targets, Level(middle, float(_lost(y, middle, targets).max()))
+
+
 def far_centre(X: Array, ratio: float) -> Array | None:
     """Return the medians of the columns if they are as far from 0 as `ratio` times the spread."""
     sample = X[:: max(1, len(X) // _SAMPLE)].astype(np.float64)
@@ -52,7 +76,12 @@ def centred(X: Array, centre: Array) -> tuple[Array, Origin]:
     for begin in range(0, len(X), step):
         x, apart = X[begin : begin + step].astype(np.float64), rows[begin : begin + step]
         np.subtract(x, centre, out=apart)
-        back = apart - x
-        lost = (x - (apart - back)) - (centre + back)
+        lost = _lost(x, centre, apart)
         error = max(error, float(np.einsum("ij,ij->i", lost, lost).max()))
     return rows, Origin(centre, math.sqrt(error))
+
+
+def _lost(x: Array, centre: Array | float, apart: Array) -> Array:
+    """Return the rounding errors of apart = x − centre."""
+    back = apart - x
+    return np.asarray(np.abs((x - (apart - back)) - (centre + back)))

@@ -14,7 +14,7 @@ from scipy import sparse
 
 import maxmargin._core as _core
 from maxmargin.data.arrays import MAX_ROWS, SPARSE, Array, Matrix, mostly_zero
-from maxmargin.data.origin import Origin
+from maxmargin.data.origin import UNMOVED, Level, Origin
 
 #: Stored values that one compiled call may read: well under the 0.2 s in which Ctrl-C answers.
 VALUES_PER_CALL = 2**25
@@ -25,17 +25,17 @@ class Problem:
     """What is to be learnt from: rows X, labels or targets y, costs C_i.
 
     X is a C-ordered float32 or float64 array or a CSR matrix in canonical form, used in place;
-    y and cost are float64. The targets that were given are y + level, the rows x + origin.centre,
-    which a free intercept takes up. `rows` is the core's view of X, made here if it is not at hand,
-    `extent` how far y and cost reach, `n_samples` and `n_features` are the numbers of rows and
-    columns. None of the arrays may change later.
+    y and cost are float64. The targets that were given are y + level.height, the rows
+    x + origin.centre, which a free intercept takes up. `rows` is the core's view of X, made here if
+    it is not at hand, `extent` how far y and cost reach, `n_samples` and `n_features` are the
+    numbers of rows and columns. None of the arrays may change later.
     """
 
     X: Matrix
     y: Array
     cost: Array
     rows: _core.Rows = field(default=None, repr=False)
-    level: float = 0.0
+    level: Level = UNMOVED
     origin: Origin | None = None
     extent: _core.Extent = field(init=False, repr=False)
     n_samples: int = field(init=False, repr=False)
@@ -72,19 +72,23 @@ class Problem:
     def given_intercept(self, w: Array, b: Any) -> Any:
         """Return the intercept for rows and targets as they were given; one for each row of w."""
         if self.origin is None:
-            return b + self.level
+            return b + self.level.height
         if w.ndim == 2:
             return np.array([self.given_intercept(*pair) for pair in zip(w, b, strict=True)])
         high, low = self.origin.product(w)
-        return math.fsum((b, self.level, -high, -low))
+        return math.fsum((b, self.level.height, -high, -low))
 
     def own_intercept(self, w: Array, given: Any) -> Any:
         """Return the intercept for X and y that is the given one."""
         if self.origin is None:
-            return given - self.level
+            return given - self.level.height
         if w.ndim == 2:
             return np.array([self.own_intercept(*pair) for pair in zip(w, given, strict=True)])
-        return math.fsum((given, -self.level, *self.origin.product(w)))
+        return math.fsum((given, -self.level.height, *self.origin.product(w)))
+
+    def representable(self, w: Array, b: Any) -> Any:
+        """Return the b nearest to this one for which the intercept as given is a double."""
+        return self.own_intercept(w, self.given_intercept(w, b))
 
     def stored_in(self, places: NDArray[np.int32]) -> int:
         """Count the stored values of these rows."""

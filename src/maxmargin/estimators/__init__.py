@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from maxmargin.estimators._cost import CostEstimate
+from maxmargin.estimators.embedded import EmbeddedSVC, EmbeddedSVR
 from maxmargin.estimators.kernel import SVC
 from maxmargin.estimators.kernel_regression import SVR
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
@@ -13,6 +14,8 @@ __all__ = [
     "SVC",
     "SVR",
     "CostEstimate",
+    "EmbeddedSVC",
+    "EmbeddedSVR",
     "LinearSVC",
     "LinearSVR",
     "NuSVC",

@@ -32,16 +32,19 @@ from maxmargin.data.checks import (
     scale_advice,
     wild_scales,
 )
-from maxmargin.data.origin import centred, far_centre
+from maxmargin.data.origin import UNMOVED, Level, centred, far_centre
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import class_numbers
 from maxmargin.estimators._checks import flat_targets, named_alike
+from maxmargin.estimators._report import Reported
+from maxmargin.estimators._samples import SamplesMixin
 from maxmargin.estimators._warn import warn
 from maxmargin.losses import Loss
 from maxmargin.multiclass.decomposition import collapsed
 from maxmargin.multiclass.subproblems import Fit, Tasks
-from maxmargin.objectives.crammer_singer import JointObjective
-from maxmargin.objectives.objective import Intercept, Objective
+from maxmargin.objectives.base import Intercept
+from maxmargin.objectives.crammer_singer import CrammerSingerObjective
+from maxmargin.objectives.linear import LinearObjective
 from maxmargin.runtime.blas_threads import one_blas_thread
 from maxmargin.runtime.progress import Progress
 from maxmargin.runtime.threads import n_threads
@@ -51,7 +54,7 @@ from maxmargin.solvers import (
     SOLVERS,
     CrammerSinger,
     DualCD,
-    JointMonitor,
+    Monitor,
     Newton,
     Solver,
     Start,
@@ -133,7 +136,7 @@ def fitting(fit: Callable[..., Any]) -> Callable[..., Any]:
     return whole_or_nothing
 
 
-class CertifiedModel(CallbackSupportMixin, BaseEstimator):
+class CertifiedModel(SamplesMixin, Reported, CallbackSupportMixin, BaseEstimator):
     """An estimator whose fit leaves `solutions_`, each with its certificate."""
 
     solutions_: tuple[Solution, ...]
@@ -258,7 +261,7 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
 
     @property
     def history_(self) -> list[Record] | list[list[Record]]:
-        """(time, epoch, primal, dual, gap) at each look; a list for each class if there are > 2."""
+        """(time, epoch, primal, dual, gap) at each gap check; a list a class if there are > 2."""
         histories = [solution.history for solution in self._solved("history")]
         return histories[0] if len(histories) == 1 else histories
 
@@ -283,7 +286,9 @@ class CertifiedModel(CallbackSupportMixin, BaseEstimator):
         for seed, solution, cost in zip(seeds, last, costs, strict=True):
             ratio = float(cost.mean()) / max(solution.mean_cost, 1e-300)
             w = solution.w if solution.w.shape[-1] == n_features else None
-            past = int(solution.notes.get("epochs", 1)) if ratio == 1.0 else 1  # else all anew
+            past = (
+                int(solution.notes.get("epochs", 1)) if ratio == 1.0 else 1
+            )  # else from the start
             b = solution.b if getattr(self, "fit_intercept", True) else 0.0 * solution.b
             if problem is not None and w is not None:
                 b = problem.own_intercept(w, b)
@@ -341,7 +346,7 @@ class LinearModel(CertifiedModel):
             return Intercept.NONE
         return Intercept.PENALIZED if self.penalized_intercept else Intercept.FREE
 
-    def _solver(self, objective: Objective) -> Solver:
+    def _solver(self, objective: LinearObjective) -> Solver:
         return given_solver(self.solver, {"auto": lambda: choose(objective), **SOLVERS})
 
     def _reads_often(self, loss: Loss) -> bool:
@@ -354,9 +359,11 @@ class LinearModel(CertifiedModel):
             "intercept_scaling", self.intercept_scaling, advice="1.0 is LIBLINEAR's."
         )
 
-    def _linear_objective(self, problem: Problem, y: Array, cost: Array, loss: Loss) -> Objective:
+    def _linear_objective(
+        self, problem: Problem, y: Array, cost: Array, loss: Loss
+    ) -> LinearObjective:
         posed = problem.with_targets(y, cost)
-        return Objective(posed, loss, self._intercept(), self._scaling())
+        return LinearObjective(posed, loss, self._intercept(), self._scaling())
 
     def _fit_targets(
         self,
@@ -368,7 +375,7 @@ class LinearModel(CertifiedModel):
         *,
         members: list[NDArray[np.intp]] | None = None,
         numbers: NDArray[np.int32] | None = None,
-        level: float = 0.0,
+        level: Level = UNMOVED,
     ) -> None:
         """Solve one problem for each column of targets and store what was learnt.
 
@@ -420,7 +427,7 @@ class LinearModel(CertifiedModel):
         numbers, n_classes = class_numbers(self.classes_, y), len(self.classes_)
         problem = self._problem(X, numbers, cost, compress=True, solver=solver.name)
         check_magnitudes(problem.longest, problem.extent)
-        objective = JointObjective(problem, n_classes, self._intercept(), self._scaling())
+        objective = CrammerSingerObjective(problem, n_classes, self._intercept(), self._scaling())
         by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
         (start,) = self._starts([by_class], self._seeds(1), X.shape[1], problem)
         with interruptible() as interrupt:
@@ -428,10 +435,11 @@ class LinearModel(CertifiedModel):
             progress.begin()
             with progress.reporting(0) as report:
 
-                def tell(record: Record, w: Array, b: Array, loss: Loss) -> bool:
+                def tell(record: Record, w: Array | None, b: Any, loss: Loss) -> bool:
+                    assert w is not None
                     return report is not None and report(record, *collapsed(w, b), loss)
 
-                monitor = JointMonitor(objective, stopping, interrupt, tell, begin)
+                monitor = Monitor(objective, stopping, interrupt, tell, begin)
                 solution = solver.solve(objective, monitor, start)
             self.solutions_ = (solution,)
             self.coef_, self.intercept_ = collapsed(solution.w, solution.b)

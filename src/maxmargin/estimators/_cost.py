@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_positive, scale_advice
+from maxmargin.estimators._kernel_tasks import table_bytes
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.threads import n_threads
@@ -31,8 +32,9 @@ _FIRST = 250
 #: Samples of the piece on which kernel values are timed, and the rows asked for.
 _PIECE, _ROWS = 2000, 48
 
-#: Where a fit is long, and where an approximation of the kernel should be thought of.
-_LONG, _MANY = 600.0, 200_000
+#: Seconds, samples and bytes from which on an approximation of the kernel is advised, and landmarks
+#: to begin with.
+_LONG, _MANY, _LARGE, _LANDMARKS = 600.0, 200_000, 2**34, 1000
 
 #: Rows in an outer step that were given up before, of those that no longer fit.
 _NEW_ROWS = 64
@@ -152,6 +154,8 @@ def estimate_cost(model: Any, X: Matrix, y: NDArray[Any] | None, max_time: float
     seconds = least + per_value * values + stepping * outer_steps * 0.5 * (1.0 + ratio)
     held = min(rows, _held(rows, first, capacity, _NEW_ROWS * outer_steps))
     memory = _memory(X, largest, held * last.together)
+    if last.n_problems > 1 and not whole and largest <= SMO.small:  # one table is theirs
+        memory += table_bytes(n, model.cache_size)
     cost = CostEstimate(
         n_samples=n,
         seconds=last.seconds * ratio**3 if whole else seconds,
@@ -159,7 +163,7 @@ def estimate_cost(model: Any, X: Matrix, y: NDArray[Any] | None, max_time: float
         n_support=min(n, round(grown("n_support", 0.3, 1.0))),
         cache_rows=capacity,
     )
-    return replace(cost, advice=tuple(_advice(cost, X, last, rows, largest)))
+    return replace(cost, advice=tuple(_advice(model, cost, X, last, rows, largest)))
 
 
 def _largest(model: Any, n_samples: int, y: NDArray[Any] | None) -> int:
@@ -238,7 +242,7 @@ def _memory(X: Matrix, n: int, rows: int) -> int:
 
 
 def _advice(
-    cost: CostEstimate, X: Matrix, last: _Measured, rows: int, largest: int
+    model: Any, cost: CostEstimate, X: Matrix, last: _Measured, rows: int, largest: int
 ) -> Iterator[str]:
     if not last.finished:
         yield (
@@ -255,12 +259,21 @@ def _advice(
         yield scaling.strip()
     if isinstance(last.kernel, Linear):
         yield "The kernel is linear: LinearSVC and LinearSVR solve such problems much faster."
-    elif cost.seconds > _LONG or cost.n_samples > _MANY:
+    elif cost.seconds > _LONG or cost.n_samples > _MANY or cost.memory_bytes > _LARGE:
         yield (
             f"{cost.n_samples:,} samples are many for a kernel machine: consider"
-            " sklearn.kernel_approximation.Nystroem followed by LinearSVC or LinearSVR, or a first"
-            " try with fewer samples."
+            f" {_approximation(model)}, or a first try with fewer samples."
         )
+
+
+def _approximation(model: Any) -> str:
+    """Return the call that approximates the problem."""
+    if "landmarks" in model.get_params(deep=False):
+        return (
+            f"{type(model).__name__}(landmarks={_LANDMARKS}), whose exact_certificate tells how far"
+            " it is from the exact problem"
+        )
+    return "maxmargin.embeddings.Nystroem followed by LinearSVC or LinearSVR"
 
 
 def _duration(seconds: float) -> str:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix, view_rows
-from maxmargin.data.checks import check_choice, check_positive
+from maxmargin.data.checks import check_positive
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import class_numbers
 from maxmargin.estimators._base import CertifiedModel, given_solver
@@ -36,25 +36,11 @@ from maxmargin.estimators._kernel_tasks import (
     unbegun,
 )
 from maxmargin.estimators._traps import vanishing_kernel, wild_columns
-from maxmargin.kernels import (
-    GAMMA_RULES,
-    ChiSquared,
-    Cosine,
-    Gaussian,
-    HistogramIntersection,
-    Kernel,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Precomputed,
-    Sigmoid,
-    User,
-    as_kernel,
-    mercer_check,
-)
+from maxmargin.kernels import Kernel, Linear, Precomputed, User, fitted_kernel, mercer_check
 from maxmargin.kernels.pairwise import plain, robust_origin
-from maxmargin.objectives.crammer_singer import JointExpansion
-from maxmargin.objectives.objective import Intercept, Objective
+from maxmargin.objectives.base import Intercept
+from maxmargin.objectives.kernel import KernelObjective
+from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObjective
 from maxmargin.runtime.blas_threads import blas_threads_for, one_blas_thread
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.progress import Progress
@@ -63,7 +49,6 @@ from maxmargin.solution import Solution
 from maxmargin.solvers import (
     QP,
     ClassSMO,
-    ExpansionMonitor,
     KernelPegasos,
     Monitor,
     Solver,
@@ -72,18 +57,6 @@ from maxmargin.solvers import (
 from maxmargin.solvers.kernel.batch_smo import Task, can_solve, solve_parts
 from maxmargin.solvers.kernel.row_source import RESOLUTION, KernelSamples, summed
 from maxmargin.solvers.kernel.smo import SMO
-
-_NAMES = (
-    "linear",
-    "poly",
-    "rbf",
-    "sigmoid",
-    "laplacian",
-    "cosine",
-    "chi2",
-    "histogram_intersection",
-    "precomputed",
-)
 
 #: Kernel values that a prediction copies at a time.
 _VALUES_PER_BLOCK = 2**22
@@ -101,7 +74,7 @@ class KernelBase(CertifiedModel):
     #: What `solver` may be; SMO where there is no such parameter.
     _solvers: tuple[str, ...] = ("smo",)
 
-    _objective: Callable[[Problem, Kernel], Objective]  # what is to be minimised
+    _objective: Callable[[Problem, Kernel], KernelObjective]  # what is to be minimised
     support_vectors_: Matrix
     n_iter_: Any  # an array; a number where one problem is all there can be
     cache_size: float | None = None  # where there is no such parameter
@@ -115,22 +88,7 @@ class KernelBase(CertifiedModel):
 
     def _kernel(self, X: Matrix, weight: Array) -> Kernel:
         """Return the kernel with numbers for parameters."""
-        given = self.kernel
-        if self._precomputed:
-            return Precomputed(X)
-        if callable(given):
-            return as_kernel(given).fitted(X, weight)
-        named: dict[str, Callable[[], Kernel]] = {
-            "linear": Linear,
-            "poly": lambda: Polynomial(self.gamma, self.degree, self.coef0),
-            "rbf": lambda: Gaussian(self.gamma),
-            "sigmoid": lambda: Sigmoid(self.gamma, self.coef0),
-            "laplacian": lambda: Laplacian(self.gamma),
-            "cosine": Cosine,
-            "chi2": lambda: ChiSquared() if self.gamma in GAMMA_RULES else ChiSquared(self.gamma),
-            "histogram_intersection": HistogramIntersection,
-        }
-        return named[check_choice("kernel", given, _NAMES)]().fitted(X, weight)
+        return Precomputed(X) if self._precomputed else fitted_kernel(self, X, weight)
 
     @property
     def _precomputed(self) -> bool:
@@ -185,26 +143,28 @@ class KernelBase(CertifiedModel):
         with interruptible() as interrupt:
             progress = Progress(self, posed.X, posed.y, len(tasks), interrupt, rebuild=rebuild)
             progress.begin()
-            whole = isinstance(solver, SMO) and are_small(X, kernel, tasks, solver.small)
-            if whole:
-                X, kernel = tabulated(X, kernel, members)
-            shared = shared_samples(X, kernel, members, solver, self.cache_size)
-            solved = dict[int, Solution]()
+            cache, solved = self.cache_size, dict[int, Solution]()
+            small = isinstance(solver, SMO) and are_small(X, kernel, tasks, solver.small, cache)
 
-            def pose(task: int) -> Objective:
+            def pose(task: int) -> KernelObjective:
                 rows, target, cost = tasks[task]
                 problem = Problem(rows_of(X, rows), target, cost, level=posed.level)
                 objective = self._objective(problem, kernel)
                 _ = objective.convex  # a function that is no kernel is refused before it is solved
                 return objective
 
+            first = Monitor(pose(0), stopping, interrupt, None, begin)
+            table = tabulated(X, kernel, members, first.stopped) if small else None
+            X, kernel, whole = table or (X, kernel, False)
+            shared = shared_samples(X, kernel, members, solver, cache)
+
             def solve_group(group: range) -> None:
                 """Solve what a compiled call can of these problems."""
                 objective, some = pose(group[0]), [tasks[task] for task in group]
                 monitor = Monitor(objective, stopping, interrupt, None, begin)
                 if can_solve(objective):
-                    masses = [self._mass(target, cost) for _, target, cost in some]
-                    found = solve_parts(solver.name, objective, X, some, masses, monitor)
+                    nu_sums = [self._nu_sum(target, cost) for _, target, cost in some]
+                    found = solve_parts(solver.name, objective, X, some, nu_sums, monitor)
                     for task, one in zip(group, found, strict=True):
                         if isinstance(one, Solution):
                             solved[task] = one
@@ -228,7 +188,6 @@ class KernelBase(CertifiedModel):
             if whole and starts[0].beta is None and not progress.heard:
                 groups = [range(first, len(tasks), jobs) for first in range(min(jobs, len(tasks)))]
                 in_threads(solve_group, groups, jobs)
-            first = Monitor(pose(0), stopping, interrupt, None, begin)
             may_be_unreached = not progress.heard and has_constant_answer(first.objective)
             with nullcontext() if whole else one_blas_thread():
                 found = in_threads(solve, range(len(tasks)), jobs)
@@ -244,7 +203,9 @@ class KernelBase(CertifiedModel):
         begin, stopping = time.perf_counter(), self._stopping()
         n_classes, numbers = len(self.classes_), class_numbers(self.classes_, posed.y)
         problem = Problem(posed.samples, numbers, cost)
-        objective = JointExpansion(problem, n_classes, self._intercept(), kernel=posed.kernel)
+        objective = KernelCrammerSingerObjective(
+            problem, n_classes, self._intercept(), kernel=posed.kernel
+        )
         _ = objective.convex  # a function that is no kernel is refused before it is solved
         by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
         (start,) = self._starts([by_class], self._seeds(1))
@@ -255,13 +216,13 @@ class KernelBase(CertifiedModel):
             )
             progress.begin()
             with progress.reporting(0) as report:
-                monitor = ExpansionMonitor(objective, stopping, interrupt, report, begin)
+                monitor = Monitor(objective, stopping, interrupt, report, begin)
                 with one_blas_thread():
                     self.solutions_ = (solver.solve(objective, monitor, start),)
         return progress
 
-    def _mass(self, _y: Array, _cost: Array) -> float | None:
-        """Return the mass of a problem, where its margin is a variable."""
+    def _nu_sum(self, _y: Array, _cost: Array) -> float | None:
+        """Return ν Σ C_i of a problem, where its margin is a variable."""
         return None
 
     def _notes(self, _y: Array, _cost: Array) -> dict[str, float]:

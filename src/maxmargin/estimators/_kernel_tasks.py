@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.origin import UNMOVED, Level
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.losses import HINGE
 from maxmargin.multiclass.unreached import Unreached
-from maxmargin.objectives.objective import Objective
+from maxmargin.objectives.base import Objective
+from maxmargin.objectives.kernel import KernelObjective
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.progress import under_way
 from maxmargin.solution import Record, Solution
@@ -22,7 +25,10 @@ from maxmargin.solvers.kernel.row_source import KernelSamples, SharedSamples
 from maxmargin.solvers.kernel.smo import SMO
 
 #: Bytes of kernel values that are kept for all problems of a fit.
-_TABLE = 2**26
+_TABLE = 2**28
+
+#: Kernel values between two looks at the clock and at Ctrl-C.
+VALUES_AT_ONCE = 2**23
 
 #: Values of a sample from which on its kernel values are worth sharing.
 _WORTH_SHARING = 32
@@ -39,7 +45,7 @@ class Posed(NamedTuple):
     samples: Matrix
     kernel: Kernel
     members: list[NDArray[np.intp]]
-    level: float = 0.0
+    level: Level = UNMOVED
 
 
 def unbegun(n_samples: int) -> Solution:
@@ -49,7 +55,7 @@ def unbegun(n_samples: int) -> Solution:
 
 def has_constant_answer(objective: Objective) -> bool:
     """Whether the answer to problems like this one that were not begun is known."""
-    return objective.loss is HINGE and not objective.hard and objective.mass is None
+    return objective.loss is HINGE and type(objective) is KernelObjective
 
 
 def reached_or_not(
@@ -72,19 +78,42 @@ def places(n: int) -> Array:
 
 
 def tabulated(
-    X: Matrix, kernel: Kernel, members: list[NDArray[np.intp]] | None
-) -> tuple[Array, Precomputed]:
-    """Return the samples as positions in the table of their kernel values, class by class."""
+    X: Matrix,
+    kernel: Kernel,
+    members: list[NDArray[np.intp]] | None,
+    stopped: Callable[[], bool],
+) -> tuple[Matrix, Kernel, bool]:
+    """Return the samples as positions in the table of their kernel values, class by class; True.
+
+    Samples and kernel as they are, and False, if it is to stop first.
+    """
     n = X.shape[0]
     order = np.arange(n) if members is None else np.concatenate(members)
-    at, X = np.empty((n, 1)), X[order]
+    at, rows = np.empty((n, 1)), X[order]
     at[order] = places(n)
-    return at, Precomputed(kernel(X, X), kernel.mercer, kernel.rounding(X))
+    step = max(1, VALUES_AT_ONCE // n)
+    table = np.empty((n, n)) if n > step else kernel(rows, rows)
+    for begin in range(0, n, step) if n > step else ():
+        if stopped():
+            return X, kernel, False
+        table[begin : begin + step] = kernel(rows[begin : begin + step], rows)
+    return at, Precomputed(table, kernel.mercer, kernel.rounding(rows)), True
 
 
-def are_small(X: Matrix, kernel: Kernel, tasks: list[Task], small: int) -> bool:
+def table_bytes(n: int, cache_size: float | None) -> int:
+    """Return what the kernel values of n samples take; 0 where that is too much to keep them all.
+
+    That is also more than half of the megabytes given for kernel values.
+    """
+    room = _TABLE if cache_size is None else min(_TABLE, 0.5e6 * float(cache_size))
+    return 8 * n**2 if 8 * n**2 <= room else 0
+
+
+def are_small(
+    X: Matrix, kernel: Kernel, tasks: list[Task], small: int, cache_size: float | None
+) -> bool:
     """Whether several problems need the same kernel values, and few enough to keep them all."""
-    if len(tasks) == 1 or kernel.mercer is None or 8 * X.shape[0] ** 2 > _TABLE:
+    if len(tasks) == 1 or kernel.mercer is None or not table_bytes(X.shape[0], cache_size):
         return False
     return max(len(rows) for rows, _, _ in tasks) <= small
 

@@ -25,10 +25,14 @@ from maxmargin.data.targets import (
     sample_costs,
     side_costs,
 )
+from maxmargin.embeddings.certificates import MAX_VALUES, ExactCertificate, ExactEstimate
+from maxmargin.estimators._approximate import Posing
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._checks import labels_of, no_platt, warn_of_probability
-from maxmargin.estimators._kernel import KernelModel
+from maxmargin.estimators._duplicates import Groups, equal_rows
+from maxmargin.estimators._hard_margin import refuse_through_origin, solve_through_origin
 from maxmargin.estimators._kernel_tasks import Posed
+from maxmargin.estimators._landmarks import LandmarkModel, QuietSVC
 from maxmargin.estimators._traps import one_class_only
 from maxmargin.kernels import Kernel
 from maxmargin.losses import HINGE
@@ -39,12 +43,16 @@ from maxmargin.multiclass.decomposition import (
     pair_targets,
     votes,
 )
-from maxmargin.objectives.objective import VALUES_PER_BLOCK, Intercept, Objective
+from maxmargin.objectives.base import Intercept
+from maxmargin.objectives.hard_margin import HardMarginObjective
+from maxmargin.objectives.kernel import VALUES_PER_BLOCK, KernelObjective
+from maxmargin.objectives.nu import NuObjective
+from maxmargin.runtime.progress import Progress
 from maxmargin.solution import NotSeparableError
 from maxmargin.solvers.kernel.batch_smo import Task
 
 
-class SVC(ClassifierMixin, KernelModel):
+class SVC(ClassifierMixin, LandmarkModel):
     """Kernel support vector classifier that proves its answer.
 
     Minimises ½‖w‖² + Σ C_i max(0, 1 − y_i f(x_i)) over f(x) = <w, φ(x)> + b, where the kernel is
@@ -104,20 +112,28 @@ class SVC(ClassifierMixin, KernelModel):
         One column for each class, or with `multi_class="ovo"` for each pair of classes.
     break_ties : bool, default=False
         Whether `predict` breaks ties of votes by the decision values; not with "ovo".
+    landmarks : int or None, default=None
+        If given, f is sought in the span of the images of so many samples, drawn at random: Nyström
+        features and the linear engine, for 10⁵ samples and more. `certificate_` is that of this
+        approximate problem; `exact_certificate(X, y)` tells how far it is from the exact one.
+        "ovo" and "ovr" only, with a finite C and `solver="smo"`; each fit starts afresh.
     n_jobs : int or None, default=None
         Threads: over the problems of several classes, or within one for its kernel values.
     random_state : int, RandomState or None, default=None
         Seeds the draws of Pegasos; the others are deterministic.
     verbose : int, default=0
-        Whether to report each look at the gap on standard error.
+        Whether to report each gap check on standard error.
 
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, classes_
         As in `sklearn.svm.SVC`. Unless pairs are solved, `dual_coef_`, of shape (n_classes, n_SV),
         and `intercept_` have a row for each class: f_j(x) = Σ_i dual_coef_[j, i] k(x_i, x) + b_j.
+        With `landmarks` these are the support vectors, and there is a row for each problem.
     certificate_, solutions_, history_
-        The proof, each problem's solution, the looks at the gap.
+        The proof, each problem's solution, the gap checks.
+    alpha_, slack_ : ndarray, or list of one for each problem
+        α_i of every training sample; ξ_i, after `samples(X, y)`, which has a table of both.
 
     Examples
     --------
@@ -152,6 +168,7 @@ class SVC(ClassifierMixin, KernelModel):
         multi_class: str = "ovo",
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
+        landmarks: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -174,6 +191,7 @@ class SVC(ClassifierMixin, KernelModel):
         self.multi_class = multi_class
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
+        self.landmarks = landmarks
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -192,23 +210,85 @@ class SVC(ClassifierMixin, KernelModel):
         self.class_weight_ = class_factors(weighted, self.class_weight, self.classes_, y)
         check_several_classes(classes, y, cost, one_left=self._one_left)
         posed = self._posed(X, y, weighted, class_members(y, classes))
+        self._forget_space()
+        if self.landmarks is not None:
+            self._fit_landmarks(posed, y, cost)
+            return self
+        groups = self._groups(posed, kind, cost)
+        if groups is not None:
+            posed, cost = groups.merged(posed), groups.costs
+        progress = self._solve_kind(posed, kind, cost)
+        self._keep_solutions(posed)
+        if groups is not None:
+            self._spread(groups, y)
+        progress.end()
+        self._warn_if_unproven(posed.samples)
+        return self
+
+    def _groups(self, posed: Posed, kind: str, cost: Array) -> Groups | None:
+        """Return groups of equal rows that may be fitted as one, if that saves work."""
+        whole = kind == "crammer_singer" or self._hard() or self._precomputed or self.warm_start
+        if whole or posed.samples.dtype.kind != "f":
+            return None
+        return equal_rows(posed.samples, posed.y, cost)
+
+    def _spread(self, groups: Groups, y: NDArray[Any]) -> None:
+        """Share each solution of groups among their rows, numbered as they were given."""
+        n = len(groups.group)
+        everyone, all_groups = np.arange(n), np.arange(len(groups.first))
+        count = len(self.solutions_)
+        rows, own = [everyone] * count, [all_groups] * count
+        if self.multi_class == "ovo" and len(self.classes_) > 2:
+            rows = pair_targets(class_members(y, self.classes_))[0]
+            own = pair_targets(class_members(y[groups.first], self.classes_))[0]
+        self.solutions_ = tuple(map(groups.spread, self.solutions_, rows, own))
+        self.support_ = groups.first[self.support_].astype(np.int32)
+        self.shape_fit_ = (n, self.shape_fit_[1])
+
+    def _solve_kind(self, posed: Posed, kind: str, cost: Array) -> Progress:
+        """Solve the problem of all classes, one for each pair, or one for each class."""
         if kind == "crammer_singer":
-            progress = self._solve_joint(posed, cost)
-        elif self._solves_pairs(posed):
+            return self._solve_joint(posed, cost)
+        if self._solves_pairs(posed):
             tasks = _pair_tasks(posed.members, cost)
             progress = self._solve(posed, tasks, pairs=True)
             pairs = itertools.combinations(self.classes_.tolist(), 2)
             self._refuse_inseparable(pairs, tasks, posed.samples)
-        else:
-            everyone = np.arange(X.shape[0])
-            tasks = [(everyone, target, cost) for target in binary_targets(y, classes)]
-            progress = self._solve(posed, tasks)
-            sides = ((label, "the rest") for label in self.classes_.tolist())
-            self._refuse_inseparable(sides, tasks, posed.samples)
-        self._keep_solutions(posed)
-        progress.end()
-        self._warn_if_unproven(posed.samples)
-        return self
+            return progress
+        everyone = np.arange(posed.samples.shape[0])
+        tasks = [(everyone, target, cost) for target in binary_targets(posed.y, self.classes_)]
+        progress = self._solve(posed, tasks)
+        sides = ((label, "the rest") for label in self.classes_.tolist())
+        self._refuse_inseparable(sides, tasks, posed.samples)
+        return progress
+
+    def _fit_landmarks(self, posed: Posed, y: Any, cost: Array) -> None:
+        if self.multi_class == "crammer_singer" or self._hard():
+            raise ValueError(
+                f"landmarks={self.landmarks} needs a finite C and multi_class='ovo' or 'ovr', got"
+                f" C={self.C!r} and multi_class={self.multi_class!r}."
+            )
+        engine = QuietSVC(loss="hinge", multi_class=self.multi_class, n_jobs=self.n_jobs)
+        self._fit_space(engine, posed, y, cost)
+        counts = [np.isin(rows, self.support_).sum() for rows in posed.members]
+        self._n_support = np.array(counts, dtype=np.int32)
+
+    def exact_certificate(
+        self, X: Any, y: Any, sample_weight: Any = None, *, max_values: float = MAX_VALUES
+    ) -> ExactCertificate | ExactEstimate:
+        """Bound the exact kernel problem, of which a fit by landmarks solved an approximation.
+
+        In one pass over X, y and the weights of the fit: the value of f there, and a lower and an
+        upper bound of the optimum. That takes n_samples × (landmarks + support vectors) kernel
+        values; if these are more than `max_values`, a sample gives an `ExactEstimate`.
+        """
+        self._check_approximate()
+        X, y = self._check_rows(X, y, reset=False)
+        weighted = sample_costs(X, self._weight(), None, sample_weight)
+        cost = class_costs(weighted, self.class_weight, self.classes_, y)
+        pairs = self._engine.multi_class == "ovo"
+        posing = Posing.of_classes(y, self.classes_, cost, pairs=pairs)
+        return self._exact_bounds(X, posing, weighted, max_values)
 
     def _solves_pairs(self, posed: Posed) -> bool:
         """Whether there is a problem for each pair of classes."""
@@ -249,14 +329,14 @@ class SVC(ClassifierMixin, KernelModel):
         """C, as the costs count it: 1 for a hard margin, which has no costs."""
         return 1.0 if self._hard() else self.C
 
-    def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
+    def _objective(self, problem: Problem, kernel: Kernel) -> KernelObjective:
         if not self._hard():
-            mass = self._mass(problem.y, problem.cost)
-            return Objective(problem, HINGE, self._intercept(), kernel=kernel, mass=mass)
-        if not self.fit_intercept:
-            raise ValueError("C=inf needs fit_intercept=True: give a large finite C instead.")
+            nu_sum = self._nu_sum(problem.y, problem.cost)
+            if nu_sum is not None:
+                return NuObjective(problem, HINGE, self._intercept(), kernel, nu_sum)
+            return KernelObjective(problem, HINGE, self._intercept(), kernel)
         side_costs(problem.y, problem.cost, "C=inf")
-        objective = Objective(problem, HINGE, Intercept.FREE, kernel=kernel, hard=True)
+        objective = HardMarginObjective(problem, HINGE, Intercept.FREE, kernel)
         if not objective.convex:
             raise ValueError(
                 "C=inf needs a Mercer kernel: only there do distances mean a margin. Give a finite"
@@ -269,6 +349,11 @@ class SVC(ClassifierMixin, KernelModel):
             return trap
         return "" if self._precomputed else one_class_only(self._labels, X)
 
+    def _solve(self, posed: Posed, tasks: list[Task], *, pairs: bool = False) -> Progress:
+        if self._hard() and not self.fit_intercept:
+            return solve_through_origin(self, posed, tasks)
+        return super()._solve(posed, tasks, pairs=pairs)
+
     def _refuse_inseparable(
         self, sides: Iterable[tuple[Any, Any]], tasks: list[Task], X: Matrix
     ) -> None:
@@ -276,10 +361,13 @@ class SVC(ClassifierMixin, KernelModel):
         if not self._hard():
             return
         for pair, (rows, _, _), solution in zip(sides, tasks, self.solutions_, strict=True):
-            given_up = solution.status in (Status.INFEASIBLE, Status.STALLED)
-            if not (given_up and solution.certificate.primal == math.inf):
+            if solution.status is not Status.INFEASIBLE:
                 continue
             witness = np.zeros(X.shape[0])
+            if not self.fit_intercept:
+                witness[rows] = solution.beta
+                distance = math.sqrt(0.5 / solution.certificate.dual)
+                refuse_through_origin(pair, witness, distance, X)
             witness[rows] = solution.beta / solution.beta.sum(where=solution.beta > 0.0)
             raise NotSeparableError(
                 pair,
@@ -327,7 +415,7 @@ class SVC(ClassifierMixin, KernelModel):
 
     def _coef_by_problem(self) -> Array:
         """Coefficients of all support vectors, one row for each pair of classes, or each class."""
-        if not self._by_pairs:
+        if not self._by_pairs or self._engine is not None:
             return self._coef
         ends = np.cumsum(self.n_support_)
         begins = ends - self.n_support_
@@ -346,6 +434,9 @@ class SVC(ClassifierMixin, KernelModel):
 
     def _pair_values(self, rows: Matrix) -> Iterator[Array]:
         """Yield f of every pair of classes for some rows at a time, so that memory is bounded."""
+        if self._engine is not None:
+            yield np.asarray(self._values_of_rows(rows, self._coef) + self._offsets)
+            return
         first, second = class_pairs(len(self.classes_))
         step = max(1, VALUES_PER_BLOCK // (2 * len(first)))
         for begin in range(0, rows.shape[0], step):
@@ -402,6 +493,8 @@ class SVC(ClassifierMixin, KernelModel):
     @property
     def _by_pairs(self) -> bool:
         """Whether pairs of classes decide: a class then has coefficients against its rivals."""
+        if self._engine is not None:
+            return len(self.classes_) > 2 and self._engine.multi_class == "ovo"
         return len(self.classes_) > 2 and len(self._coef) < len(self.classes_)
 
     def _scores(self, rows: Matrix) -> Array:

@@ -11,22 +11,27 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
 from maxmargin.data.checks import DataWarning, check_tube, is_infinite
+from maxmargin.data.origin import levelled
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import real_targets, sample_costs
+from maxmargin.embeddings.certificates import MAX_VALUES, ExactCertificate, ExactEstimate
+from maxmargin.estimators._approximate import Posing
 from maxmargin.estimators._base import fitting
-from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._kernel_tasks import Posed
+from maxmargin.estimators._landmarks import LandmarkModel, QuietSVR
 from maxmargin.estimators._traps import far_targets
 from maxmargin.estimators._warn import warn
 from maxmargin.kernels import Kernel
 from maxmargin.losses import regression_loss
-from maxmargin.objectives.objective import Intercept, Objective, far_level, spread
+from maxmargin.objectives.base import Intercept
+from maxmargin.objectives.kernel import KernelObjective
+from maxmargin.objectives.scalar import spread
 
 #: What an infinite C stands for: as good as a tube that all targets have to be in.
 _LARGEST_C = 1e10
 
 
-class SVR(RegressorMixin, KernelModel):
+class SVR(RegressorMixin, LandmarkModel):
     """Kernel support vector regression that proves its answer.
 
     Minimises ½‖w‖² + Σ C_i max(0, |y_i − f(x_i)| − ε). Parameters and fitted attributes are those
@@ -40,13 +45,15 @@ class SVR(RegressorMixin, KernelModel):
         As in `SVC`; so are `warm_start`, `n_jobs`, `verbose` and `solver`, without "pegasos".
     epsilon : float, default=0.1
         Errors up to this size cost nothing.
+    landmarks : int or None, default=None
+        As in `SVC`, drawn with a fixed seed.
 
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_
         As in `sklearn.svm.SVR`.
     certificate_, solution_, history_
-        The proof, the solution, the looks at the gap.
+        The proof, the solution, the gap checks.
     """
 
     _solvers = ("smo", "qp")
@@ -68,6 +75,7 @@ class SVR(RegressorMixin, KernelModel):
         max_iter: int | None = -1,
         max_time: float | None = None,
         warm_start: bool = False,
+        landmarks: int | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -85,6 +93,7 @@ class SVR(RegressorMixin, KernelModel):
         self.max_iter = max_iter
         self.max_time = max_time
         self.warm_start = warm_start
+        self.landmarks = landmarks
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -96,8 +105,16 @@ class SVR(RegressorMixin, KernelModel):
         C = _LARGEST_C if is_infinite(self.C) else self.C
         cost = sample_costs(X, C, None, sample_weight)
         posed, target = self._posed(X, y, cost), real_targets(y)
-        if self._intercept() is Intercept.FREE and (level := far_level(target)):
-            posed, target = posed._replace(level=level), target - level
+        self._forget_space()
+        if self.landmarks is not None:
+            self._scale_of_f = spread(target, cost)
+            engine = QuietSVR(loss="epsilon_insensitive", epsilon=self.epsilon)
+            self._fit_space(engine, posed, target, cost)
+            self._n_support = np.array([len(self.support_)], dtype=np.int32)
+            return self
+        if self._intercept() is Intercept.FREE:
+            target, level = levelled(target)
+            posed = posed._replace(level=level)
         self._scale_of_f = spread(target, cost)
         progress = self._solve(posed, [(np.arange(X.shape[0]), target, cost)])
         self._keep_solutions(posed)
@@ -110,12 +127,25 @@ class SVR(RegressorMixin, KernelModel):
     def _far_targets(self, target: Array, cost: Array) -> str:
         return far_targets(self.certificate_, target, float(cost.max()))
 
+    def exact_certificate(
+        self, X: Any, y: Any, sample_weight: Any = None, *, max_values: float = MAX_VALUES
+    ) -> ExactCertificate | ExactEstimate:
+        """Bound the exact kernel problem, of which a fit by landmarks solved an approximation.
+
+        In one pass over X, y and the weights of the fit; see `SVC.exact_certificate`.
+        """
+        self._check_approximate()
+        X, y = self._check_rows(X, y, reset=False, y_numeric=True)
+        cost = sample_costs(X, self.C, None, sample_weight)
+        posing = Posing([np.arange(X.shape[0])], [real_targets(y)], cost)
+        return self._exact_bounds(X, posing, cost, max_values)
+
     def _keep_solutions(self, posed: Posed) -> None:
         self._keep_one(posed, self.solution_)
 
-    def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
+    def _objective(self, problem: Problem, kernel: Kernel) -> KernelObjective:
         loss = regression_loss("epsilon_insensitive", float(self.epsilon))
-        return Objective(problem, loss, self._intercept(), kernel=kernel)
+        return KernelObjective(problem, loss, self._intercept(), kernel=kernel)
 
     def predict(self, X: Any) -> Array:
         """f(x) of each row."""

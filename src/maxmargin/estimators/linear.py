@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.data.arrays import Array, Matrix, view_rows
-from maxmargin.data.checks import check_choice, check_one_label, check_tube
+from maxmargin.data.checks import check_choice, check_one_label, check_tube, is_infinite
+from maxmargin.data.origin import UNMOVED, levelled
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import (
     check_several_classes,
@@ -22,11 +23,12 @@ from maxmargin.data.targets import (
 )
 from maxmargin.estimators._base import LinearModel, fitting
 from maxmargin.estimators._checks import check_dual, labels_of
+from maxmargin.estimators._hard_margin import fit_hard_linear
+from maxmargin.estimators._l1 import check_l1, dense_coef, fit_l1
 from maxmargin.estimators._traps import one_class_only
-from maxmargin.kernels.pairwise import plain
 from maxmargin.losses import CLASSIFICATION, REGRESSION, Loss, regression_loss
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets, votes
-from maxmargin.objectives.objective import Intercept, far_level
+from maxmargin.objectives.base import Intercept
 from maxmargin.solvers import Solver
 
 _PARAMETERS = """dual : "auto" or bool, default="auto"
@@ -34,13 +36,14 @@ _PARAMETERS = """dual : "auto" or bool, default="auto"
     tol : float, default=1e-3
         Relative duality gap to prove: the objective is within this fraction of the optimum.
     C : float, default=1.0
-        Weight of the losses against ½‖w‖².
+        Weight of the losses against ½‖w‖². In classification `inf` asks for a hard margin, as for
+        `SVC`: y_i f(x_i) ≥ 1 throughout, or a `NotSeparableError` with its witness.
     fit_intercept : bool, default=True
         Whether f has an intercept b.
     intercept_scaling : float, default=1.0
         The constant feature whose weight a penalised intercept is.
     verbose : int, default=0
-        Whether to report each look at the gap on standard error.
+        Whether to report each gap check on standard error.
     random_state : int, RandomState or None, default=None
         Seeds the order of the samples.
     max_iter : int or None, default=10_000
@@ -67,9 +70,11 @@ _ATTRIBUTES = """coef_ : ndarray of shape (n_problems, n_features), or (n_featur
     solutions_ : tuple of Solution
         Each problem's solution; `solution_` where there is only one.
     history_ : list of Record
-        (time, epoch, primal, dual, gap) at each look.
+        (time, epoch, primal, dual, gap) at each gap check.
     support_ : ndarray
         Indices of the support vectors.
+    alpha_, slack_ : ndarray, or list of one for each problem
+        α_i of every training sample; ξ_i, after `samples(X, y)`, which has a table of both.
     n_iter_ : int
         Epochs or Newton steps."""
 
@@ -89,18 +94,20 @@ class LinearClassifier(ClassifierMixin):
         return np.asarray(self.classes_[winners])
 
 
-class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is composed
+class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 - the docstring is composed
     __doc__ = f"""Linear support vector classifier that proves its answer.
 
     Minimises ½‖w‖² + Σ C_i max(0, 1 − y_i (<w, x_i> + b))², where b is penalised like a weight:
     the problem of `sklearn.svm.LinearSVC`. With `loss="hinge", penalized_intercept=False` it is
     that of `sklearn.svm.SVC(kernel="linear")`. What more than two classes are is the choice of
-    `multi_class`.
+    `multi_class`. With `penalty="l1"` it minimises ‖w‖₁ + Σ C_i max(0, 1 − y_i f(x_i))², which
+    leaves most weights at exactly 0; the columns of X should have one scale.
 
     Parameters
     ----------
-    penalty : {{"l2"}}, default="l2"
-        The norm of w that is penalised.
+    penalty : {{"l2", "l1"}}, default="l2"
+        "l1" goes with `loss="squared_hinge"` and `multi_class="ovr"`, and has a solver of its own.
+        Below `sklearn.svm.l1_min_c` all weights are 0 (with a penalised intercept or none).
     loss : {{"squared_hinge", "hinge", "perceptron"}}, default="squared_hinge"
         The perceptron has no regulariser and needs `solver="sgd"`.
     {_PARAMETERS}
@@ -182,11 +189,15 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
         classes = labels_of(y)
         kind = check_choice("multi_class", self.multi_class, ("ovr", "crammer_singer", "ovo"))
         loss = self._checked_loss(kind)
+        if self._hard():
+            return self._fit_hard(X, y, sample_weight)
         cost = sample_costs(X, self.C, self.lam, sample_weight)
         cost = class_costs(cost, self.class_weight, classes, y)
         check_several_classes(classes, y, cost)
         self.classes_ = classes
-        if kind == "crammer_singer":
+        if self.penalty == "l1":
+            fit_l1(self, X, y, binary_targets(y, classes), cost)
+        elif kind == "crammer_singer":
             self._fit_joint(X, y, cost)
         elif kind == "ovr" or len(classes) == 2:
             targets = binary_targets(y, classes)
@@ -198,18 +209,6 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
             members, targets = pair_targets(class_members(y, classes))
             costs = [cost[rows] for rows in members]
             self._fit_targets(X, y, targets, costs, loss, members=members)
-        return self
-
-    def sparsify(self) -> LinearSVC:
-        """Turn `coef_` into a CSR matrix, which is smaller where most weights are 0."""
-        check_is_fitted(self, "coef_")
-        self.coef_ = sparse.csr_matrix(self.coef_)
-        return self
-
-    def densify(self) -> LinearSVC:
-        """Turn `coef_` back into an array."""
-        check_is_fitted(self, "coef_")
-        self.coef_ = plain(self.coef_)
         return self
 
     def _trap(self, X: Matrix) -> str:
@@ -227,19 +226,34 @@ class LinearSVC(LinearClassifier, LinearModel):  # noqa: D101 - the docstring is
     def _checked_loss(self, kind: str) -> Loss:
         """Return the loss, or say which penalty or kind of classes does not go with it."""
         loss = CLASSIFICATION[check_choice("loss", self.loss, CLASSIFICATION)]
-        penalty = check_choice("penalty", self.penalty, ("l1", "l2"))
         check_dual(self.dual)
-        if penalty == "l1":
-            raise ValueError(
-                f"Unsupported set of arguments: penalty='l1', loss={self.loss!r},"
-                f" dual={self.dual!r}. Use penalty='l2'."
-            )
+        if check_choice("penalty", self.penalty, ("l2", "l1")) == "l1":
+            check_l1(self)
         if kind == "crammer_singer" and not loss.regularized:
             raise ValueError(
                 f"multi_class='crammer_singer' is regularised, and loss={self.loss!r} is not. Use"
                 " loss='hinge', or multi_class='ovr'."
             )
         return loss
+
+    def _hard(self) -> bool:
+        return self.lam is None and is_infinite(self.C)
+
+    def _fit_hard(self, X: Any, y: Any, sample_weight: Any) -> LinearSVC:
+        """Fit a hard margin: by SMO, whatever the solver."""
+        if self._intercept() is Intercept.PENALIZED or self.loss == "perceptron":
+            raise ValueError(
+                "C=inf is for the hinge losses, with a free intercept (penalized_intercept=False)"
+                " or none. For a penalised one append a column of ones to X and give"
+                " fit_intercept=False."
+            )
+        from maxmargin.estimators.kernel import SVC  # noqa: PLC0415 - it has linear machines
+
+        names = ("C", "fit_intercept", "multi_class", "class_weight", "tol", "max_time", "n_jobs")
+        shared = {name: getattr(self, name) for name in names}
+        svc = SVC(kernel="linear", verbose=self.verbose, max_iter=self.max_iter, **shared)
+        fit_hard_linear(self, svc, X, y, sample_weight)
+        return self
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x): one column for each class, or one number for two classes.
@@ -316,9 +330,9 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
         check_dual(self.dual)
         epsilon = check_tube(self.epsilon)
         cost = sample_costs(X, self.C, self.lam, sample_weight)
-        target, level = real_targets(y), 0.0
-        if self._intercept() is Intercept.FREE and (level := far_level(target)):
-            target = target - level
+        target, level = real_targets(y), UNMOVED
+        if self._intercept() is Intercept.FREE:
+            target, level = levelled(target)
         self._fit_targets(X, y, [target], [cost], regression_loss(name, epsilon), level=level)
         self.coef_ = self.coef_[0]
         return self
@@ -336,6 +350,6 @@ def decision_values(model: LinearModel, X: Any) -> Array:
     problem = Problem(X, nothing, nothing, rows)
     columns = [
         problem.predict(np.ascontiguousarray(w, dtype=np.float64), float(b))
-        for w, b in zip(np.atleast_2d(plain(model.coef_)), model.intercept_, strict=True)
+        for w, b in zip(dense_coef(model.coef_), model.intercept_, strict=True)
     ]
     return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)

@@ -24,7 +24,8 @@ from maxmargin.estimators.kernel import SVC
 from maxmargin.estimators.kernel_regression import SVR
 from maxmargin.kernels import Kernel
 from maxmargin.losses import EPSILON_INSENSITIVE, HINGE
-from maxmargin.objectives.objective import SHORT, Intercept, Objective
+from maxmargin.objectives.base import Intercept
+from maxmargin.objectives.nu import SHORT, NuObjective
 from maxmargin.runtime.progress import Progress
 from maxmargin.solution import Solution
 from maxmargin.solvers.kernel.batch_smo import Task
@@ -123,7 +124,7 @@ class NuSVC(SVC):
         _check_nu(self.nu)
         return 1.0
 
-    def _mass(self, y: Array, cost: Array) -> float:
+    def _nu_sum(self, y: Array, cost: Array) -> float:
         sides = side_costs(y, cost, "NuSVC")
         return min(_check_nu(self.nu) * sum(sides), 2.0 * min(sides))
 
@@ -306,9 +307,9 @@ class NuSVR(SVR):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
-        mass = _check_nu(self.nu) * float(problem.cost.sum())
-        return Objective(problem, EPSILON_INSENSITIVE, Intercept.FREE, kernel=kernel, mass=mass)
+    def _objective(self, problem: Problem, kernel: Kernel) -> NuObjective:
+        nu_sum = _check_nu(self.nu) * float(problem.cost.sum())
+        return NuObjective(problem, EPSILON_INSENSITIVE, Intercept.FREE, kernel, nu_sum)
 
     @property
     def epsilon_(self) -> float:
@@ -412,9 +413,9 @@ class OneClassSVM(OutlierMixin, KernelModel):
         self.intercept_ = np.array([-self.offset_])
         self._scale_of_f = abs(self.offset_) or 1.0
 
-    def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
-        mass = _check_nu(self.nu) * float(problem.cost.sum())
-        return Objective(problem, HINGE, Intercept.NONE, kernel=kernel, mass=mass)
+    def _objective(self, problem: Problem, kernel: Kernel) -> NuObjective:
+        nu_sum = _check_nu(self.nu) * float(problem.cost.sum())
+        return NuObjective(problem, HINGE, Intercept.NONE, kernel, nu_sum)
 
     @property
     def margin_errors_(self) -> float:

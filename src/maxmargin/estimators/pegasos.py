@@ -35,7 +35,7 @@ from maxmargin.estimators.linear import LinearClassifier
 from maxmargin.kernels import Kernel
 from maxmargin.losses import CLASSIFICATION
 from maxmargin.multiclass.decomposition import binary_targets, collapsed
-from maxmargin.objectives.objective import Objective
+from maxmargin.objectives.kernel import KernelObjective
 from maxmargin.runtime.memory import free_memory
 from maxmargin.solution import Solution
 from maxmargin.solvers import Solver
@@ -239,8 +239,8 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
         self.intercept_ = np.array([solution.b for solution in self.solutions_])
         self.n_iter_ = max(solution.n_iter for solution in self.solutions_)
 
-    def _objective(self, problem: Problem, kernel: Kernel) -> Objective:
-        return Objective(problem, self._loss(), self._intercept(), kernel=kernel)
+    def _objective(self, problem: Problem, kernel: Kernel) -> KernelObjective:
+        return KernelObjective(problem, self._loss(), self._intercept(), kernel=kernel)
 
     def _kernel_solver(self, n_tasks: int, jobs: int) -> Solver:
         solver, together = self.solver, min(jobs, n_tasks)
@@ -314,7 +314,7 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
                 f"classes={classes!r} differs from the labels {self.classes_.tolist()} that this"
-                " model knows. Clone it to start anew."
+                " model knows. Clone it to start afresh."
             )
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
@@ -430,8 +430,8 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
         if not fitted:
             self._fitted_kernel = self._kernel(X, weight / weight.max())
         kernel, solver = self._fitted_kernel, self.solver
-        assert kernel is not None
         assert isinstance(solver, KernelPegasos)
+        assert kernel is not None
         streams: list[PegasosStream] = []
         for row, option in enumerate(options):
             stream = KernelPegasosStream(kernel, self._lam(), solver, self.max_support, **option)
@@ -462,7 +462,7 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
         if fitted and not np.array_equal(classes, self.classes_):
             raise ValueError(
                 f"classes={classes.tolist()} differs from the labels {self.classes_.tolist()} that"
-                " fit saw. Clone the estimator to start anew."
+                " fit saw. Clone the estimator to start afresh."
             )
         return np.asarray(classes)
 

@@ -9,6 +9,7 @@ are kernels.
 from maxmargin.kernels.base import Kernel, Product, Scaled, Sum
 from maxmargin.kernels.custom import Precomputed, User, as_kernel
 from maxmargin.kernels.mercer import MercerReport, mercer_check
+from maxmargin.kernels.named import fitted_kernel
 from maxmargin.kernels.standard import (
     GAMMA_RULES,
     ChiSquared,
@@ -39,5 +40,6 @@ __all__ = [
     "Sum",
     "User",
     "as_kernel",
+    "fitted_kernel",
     "mercer_check",
 ]

@@ -18,9 +18,10 @@ from maxmargin.data.arrays import Array
 from maxmargin.data.checks import check_magnitudes
 from maxmargin.data.problem import Problem
 from maxmargin.multiclass.unreached import Unreached
-from maxmargin.objectives.objective import Objective
+from maxmargin.objectives.base import PrimalDual
+from maxmargin.objectives.linear import LinearObjective
 from maxmargin.runtime.interrupt import Interrupt
-from maxmargin.runtime.monitor import Point, Report
+from maxmargin.runtime.monitor import Report
 from maxmargin.runtime.progress import Progress
 from maxmargin.runtime.threads import in_threads
 from maxmargin.solution import Solution
@@ -41,10 +42,10 @@ class Tasks:
     costs: list[Array]
     members: list[NDArray[np.intp]] | None
     starts: list[Start]
-    pose: Callable[[Problem, Array, Array], Objective]
-    solver: Callable[[Objective], Solver]
+    pose: Callable[[Problem, Array, Array], LinearObjective]
+    solver: Callable[[LinearObjective], Solver]
 
-    def posed(self, task: int) -> Objective:
+    def posed(self, task: int) -> LinearObjective:
         """Return the objective of one problem."""
         target, cost = self.targets[task], self.costs[task]
         if self.members is None:
@@ -53,7 +54,7 @@ class Tasks:
         return self.pose(Problem(X, target, cost, origin=origin), target, cost)
 
     @cached_property
-    def first(self) -> Objective:
+    def first(self) -> LinearObjective:
         """The objective of the first problem of all rows, by which the solver is chosen."""
         return self.pose(self.problem, self.targets[0], self.costs[0])
 
@@ -62,11 +63,11 @@ class Tasks:
         """The solver of all problems of all rows: they have the same costs, and it may ask them."""
         return self.solver(self.first)
 
-    def solver_for(self, objective: Objective) -> Solver:
+    def solver_for(self, objective: LinearObjective) -> Solver:
         """Return the solver of a problem."""
         return self.solver_of_all if self.members is None else self.solver(objective)
 
-    def unseen(self, task: int) -> Objective:
+    def unseen(self, task: int) -> LinearObjective:
         """Return the same without a copy of rows: with zeros, for a w of 0 that sees no row."""
         if self.members is None:
             return self.posed(task)
@@ -112,7 +113,7 @@ class Fit:
         late = limit is not None and time.perf_counter() - self.begin >= limit
         return late or self.interrupt.requested
 
-    def _monitor(self, objective: Objective, report: Report | None) -> Monitor:
+    def _monitor(self, objective: LinearObjective, report: Report | None) -> Monitor:
         return Monitor(objective, self.stopping, self.interrupt, report, self.begin)
 
     def _begin_together(self, group: range, numbers: NDArray[np.int32]) -> None:
@@ -153,27 +154,30 @@ class Fit:
         targets, costs = [tasks.targets[k] for k in left], [tasks.costs[k] for k in left]
         return iter(unreached.solutions(targets, costs, [d] * len(left), seconds))
 
-    def _points(self, left: list[int]) -> list[Point] | repeat[None]:
+    def _points(self, left: list[int]) -> list[PrimalDual] | repeat[None]:
         """Return where these problems are, if they were begun together."""
         begun = [so_far for task in left if (so_far := self.tasks.starts[task].begun)]
         if not begun:
             return repeat(None)
         return points_so_far([self.tasks.posed(task) for task in left], begun)
 
-    def _as_it_is(self, task: int, point: Point | None) -> Solution:
+    def _as_it_is(self, task: int, point: PrimalDual | None) -> Solution:
         objective = self.tasks.posed(task) if point else self.tasks.unseen(task)
         name, notes = self.tasks.solver_for(objective).name, {"steps": 0.0, "bound": math.inf}
         with self.progress.reporting(task) as report:
             monitor = self._monitor(objective, report)
-            status = monitor.judge_products(point or _nothing(objective.problem))
+            begun = self.tasks.starts[task].begun if point else None
+            status = monitor.judge(
+                point or _nothing(objective.problem), begun.epochs if begun else 0
+            )
         return monitor.finish(name, status, **({} if point else notes))
 
 
-def _nothing(problem: Problem) -> Point:
+def _nothing(problem: Problem) -> PrimalDual:
     """Return where a problem is that was not begun."""
     n, d = problem.n_samples, problem.n_features
-    return Point(np.zeros(d), 0.0, np.zeros(n), 0, np.zeros(n), np.zeros(d))
+    return PrimalDual(np.zeros(d), 0.0, np.zeros(n), np.zeros(n), np.zeros(d))
 
 
-def _check(objective: Objective) -> None:
+def _check(objective: LinearObjective) -> None:
     check_magnitudes(objective.problem.longest, objective.problem.extent)

@@ -10,7 +10,7 @@ import numpy as np
 from maxmargin.certificate import Certificate, Status, relative
 from maxmargin.data.arrays import Array
 from maxmargin.losses import Loss
-from maxmargin.objectives.objective import Intercept
+from maxmargin.objectives.base import Intercept
 from maxmargin.solution import Record, Solution
 
 

@@ -1,32 +1,49 @@
-"""JointObjective: K classes in one problem, as Crammer and Singer pose it."""
+"""K classes in one problem, as Crammer and Singer pose it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import add
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 import maxmargin._core as _core
-from maxmargin.data.arrays import Array
+from maxmargin.certificate import Certificate, certificate_of_sums
+from maxmargin.data.arrays import UNIT, Array
 from maxmargin.data.checks import as_floats
 from maxmargin.data.problem import Problem
-from maxmargin.kernels import Kernel, Linear
 from maxmargin.losses import HINGE, Loss
-from maxmargin.objectives.objective import (
-    VALUES_PER_BLOCK,
+from maxmargin.objectives.balance import balance
+from maxmargin.objectives.base import (
     Intercept,
-    expansion_blocks,
-    seems_mercer,
+    Judged,
+    Objective,
+    PrimalDual,
+    refuse_intercept,
+    rounding_slip,
+)
+from maxmargin.objectives.class_weights import (
+    coef_of,
+    combine_classes,
+    lay_out,
+    predict_classes,
+    zero_weights,
+)
+from maxmargin.objectives.rounding import (
+    added,
+    counts,
+    exact_products,
+    row_error,
+    sum_error,
 )
 
 
 @dataclass(frozen=True, eq=False)
-class JointObjective:
+class CrammerSingerObjective(Objective):
     """P(W, b) = ½‖W‖² + Σ C_i max_j (1[j ≠ y_i] + f_j(x_i) − f_y(x_i)), to be minimised.
 
     f_j(x) = <w_j, x> + b_j, ‖W‖ is the Frobenius norm and problem.y numbers the classes 0, …, K−1.
@@ -42,8 +59,7 @@ class JointObjective:
     of the matrix of shape (K, d), `coef` goes back.
     """
 
-    loss: ClassVar[Loss] = HINGE
-    hopeless: ClassVar[float] = math.inf  # an optimum always exists
+    loss: ClassVar[Loss] = HINGE  # type: ignore[misc]
     unit: ClassVar[float] = 1.0  # the scale of f
 
     problem: Problem
@@ -184,172 +200,96 @@ class JointObjective:
         beta[self.own] = np.minimum(cost, -beta.sum(axis=1))
         return beta
 
+    def judge(self, point: PrimalDual) -> Judged:
+        """Certify the weights, laid out, by β made feasible; the point has them of shape (K, d)."""
+        W, b = point.w, point.b
+        beta, coef = self.feasible(point.beta, W, b), self.coef(W)
+        b = self.problem.representable(coef, b)
+        return Judged(PrimalDual(coef, b, beta), self._certify(W, b, beta), self.loss)
 
-@dataclass(frozen=True, eq=False)
-class JointExpansion(JointObjective):
-    """The same problem for f_j(x) = Σ_i c_ij k(x_i, x) + b_j, with ½‖W‖² = ½ Σ_j c_j'K c_j.
+    def certify(self, point: PrimalDual) -> Certificate:
+        """Judge the weights of K classes, of shape (K, d), by a feasible β.
 
-    A primal point is its coefficients c, of the shape of β; an intercept is free or absent.
-    """
-
-    kernel: Kernel = field(default_factory=Linear)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.intercept is Intercept.PENALIZED:
-            raise ValueError("With a kernel an intercept is free or absent, not penalised.")
-
-    @cached_property
-    def diagonal(self) -> Array:
-        """k(x_i, x_i)."""
-        return self.kernel.diagonal(self.problem.X)
-
-    @cached_property
-    def value_rounding(self) -> float:
-        """The rounding of kernel values in float64; see `Kernel.rounding`."""
-        return self.kernel.rounding(self.problem.X)
-
-    @cached_property
-    def convex(self) -> bool:
-        """Whether K is positive semidefinite."""
-        return seems_mercer(self.kernel, self.problem.X)
-
-    def kernel_values(self, coef: Array) -> Array:
-        """Kc, from the kernel's own formula in float64."""
-        values = np.zeros_like(coef)
-        for rows, block in self.kernel_blocks(coef, VALUES_PER_BLOCK):
-            values[rows] = block
-        return values
-
-    def kernel_blocks(self, coef: Array, size: int) -> Iterator[tuple[slice, Array]]:
-        """Yield them for some rows at a time: as many as take `size` values of the kernel."""
-        return expansion_blocks(self.kernel, self.problem.X, coef, size)
-
-    def lay_out(self, coef: Array) -> Array:
-        """Return the coefficients as they are."""
-        return coef
-
-    def values(self, W: Array, b: Array) -> Array:
-        """f_j(x_i), of shape (n, K)."""
-        return np.asarray(self.kernel_values(W) + b)
-
-    def regularizer(self, W: Array, b: Array) -> float:  # noqa: ARG002 - b is not penalised
-        """½‖W‖²."""
-        return 0.5 * float(np.einsum("ij,ij->", W, self.kernel_values(W)))
-
-    def dual(self, beta: Array) -> float:
-        """D(β), for a feasible β."""
-        return float(beta[self.own].sum()) - self.regularizer(beta, np.zeros(self.n_classes))
-
-    def doubt(self, f: Array, beta: Array, error: tuple[Array, float]) -> float:
-        """How much the gap may exceed what it seems to be; see `Objective.doubt`.
-
-        The errors of f have a mean for each class and one spread. A sample's share of the gap
-        changes with f_j at the rate β_ij + C_i (1[j pulls most] − 1[j = y_i]).
+        P(W, b) − D(β) = ½‖W − W_β‖² + Σ of brackets that are not negative
+        (core/objective/multiclass_certificate.hpp). The KKT violation is the worst bracket in units
+        of the margin.
         """
-        bias, spread = error
-        pulls, cost = self.pulls(f), self.problem.cost
-        rate = beta.copy()
-        rate[self.own] -= cost
-        np.add.at(rate, (self.own[0], pulls.argmax(axis=1)), cost)
-        second, first = np.partition(pulls, -2, axis=1)[:, -2:].T
-        reach = 2.0 * (float(np.abs(bias).max()) + spread)
-        kinks = float(cost.sum(where=first - second <= reach))
-        sums = float(np.abs(bias * rate.sum(axis=0)).sum())
-        return sums + 4.0 * spread * float(np.linalg.norm(rate)) + reach * kinks
+        return self._certify(self.lay_out(point.w), point.b, point.beta)
+
+    def _certify(self, W: Array, b: Array, beta: Array) -> Certificate:
+        """Do the same for weights that are laid out."""
+        refuse_intercept(self.intercept, b)
+        problem = self.problem
+        dual_W = np.zeros_like(W)
+        parts = [
+            self.classes.tally(problem.rows, W, b, beta, begin, end, dual_W)
+            for begin, end in problem.blocks()
+        ]
+        part, dual_b = reduce(add, parts), self.intercept_of(beta)
+        slip = multiclass_slip(self, b, beta)
+        apart, square = self.regularizer(W - dual_W, b - dual_b), float(np.einsum("ij,ij->", W, W))
+        lost = slip + _dual_rounding(self, part.conjugates, apart)
+        largest = float(np.abs(b).max())
+        lost += _rates(self, part) * row_error(problem, math.sqrt(square), largest)
+        losses, brackets = part.losses, part.brackets
+        doubt = _doubt(self, part, math.sqrt(square), b)
+        primal, gap = self.regularizer(W, b) + losses, brackets + apart + lost + doubt
+        dual_square = self.regularizer(dual_W, dual_b)
+        own = slip + _dual_rounding(self, part.conjugates, dual_square)
+        dual = max(part.conjugates - dual_square - own, primal - gap)
+        if counts(doubt, gap - doubt, primal):
+            losses, brackets = _exact_brackets(self, W, b, beta)
+            primal = self.regularizer(W, b) + losses
+            gap = brackets + apart + (lost if lost > UNIT * primal else 0.0)
+            dual = primal - gap
+        return certificate_of_sums(part, (primal, dual, gap), square, self.negligible)
 
 
-def lay_out(coef: Array, *, by_feature: bool) -> Array:
-    """Return weights of shape (K, d) as the core reads them, for dense or for CSR rows."""
-    if not by_feature:
-        return np.ascontiguousarray(coef)
-    K, d = coef.shape
-    W = np.zeros((d, _core.padded(K)))
-    W[:, :K] = coef.T
-    return W
+def _doubt(objective: CrammerSingerObjective, part: _core.Tally, length: float, b: Array) -> float:
+    """Return how much the rounding of f_j(x_i) may add to the gap at most; `length` is ‖W‖."""
+    problem = objective.problem
+    largest = float(np.abs(b).max())
+    f = math.sqrt(problem.longest) * length + largest
+    sums = sum_error(problem.n_samples) * part.conjugates * (1.0 + largest)
+    rounding = sum_error(problem.most_stored) * f * _rates(objective, part)
+    return float(rounding + UNIT * part.losses + sums)
 
 
-def zero_weights(problem: Problem, n_classes: int, *, narrow: bool = False) -> Array:
-    """Return the weights 0, laid out; in float32 if they are to be narrow."""
-    if not _core.by_feature(problem.rows):
-        return np.zeros((n_classes, problem.n_features), np.float32 if narrow else np.float64)
-    padded = _core.padded(n_classes, narrow)
-    return np.zeros((problem.n_features, padded), np.float32 if narrow else np.float64)
+def _rates(objective: CrammerSingerObjective, part: _core.Tally) -> float:
+    """Return how fast the gap may change with an error of every f_j(x_i)."""
+    return 2.0 * float(objective.problem.extent.total_cost + part.conjugates)
 
 
-def coef_of(W: Array, n_classes: int, *, by_feature: bool) -> Array:
-    """Return a copy of the core's weights, of shape (K, d)."""
-    return (W[:, :n_classes].T if by_feature else W).copy(order="C")
+def _dual_rounding(objective: CrammerSingerObjective, mass: float, square: float) -> float:
+    """Return what the rounding of β'X may add to the gap; mass is Σ β_iy, square ½‖W − W_β‖²."""
+    problem = objective.problem
+    length = math.sqrt(problem.longest)
+    if objective.intercept is Intercept.PENALIZED:
+        length += objective.intercept_scaling
+    rows = 0.0 if problem.origin is None else problem.origin.error
+    error = 2.0 * mass * (sum_error(problem.n_samples) * length + rows)
+    return error * (math.sqrt(2.0 * square) + 0.5 * error)
 
 
-def predict_classes(problem: Problem, W: Array, n_classes: int) -> Array:
-    """Return ⟨w_j, x_i⟩, of shape (n, K), for weights that are laid out."""
-    Z = np.empty((problem.n_samples, _core.padded(n_classes)))
-    for begin, end in problem.blocks():
-        _core.predict_classes(problem.rows, W, n_classes, begin, end, Z)
-    return Z[:, :n_classes]
+def _exact_brackets(
+    objective: CrammerSingerObjective, W: Array, b: Array, beta: Array
+) -> tuple[float, float]:
+    """Return the sums of losses and brackets from f_j(x_i) to twice the digits."""
+    problem, own = objective.problem, objective.own
+    high, low = np.empty((2, *beta.shape))
+    for j, w in enumerate(objective.coef(W)):
+        high[:, j], low[:, j] = added(*exact_products(problem, w), float(b[j]))
+    pulls, rest = added(high, low, -high[own][:, np.newaxis])
+    pulls, rest = added(pulls, rest - low[own][:, np.newaxis], 1.0)
+    pulls += rest
+    pulls[own] = 0.0
+    slack, chosen, cost = pulls.max(axis=1), beta[own], problem.cost
+    shares = beta * (pulls - slack[:, np.newaxis])
+    shares[own] = np.maximum(0.0, cost - chosen) * slack
+    return float(cost @ slack), float(shares.sum())
 
 
-def combine_classes(problem: Problem, beta: Array) -> Array:
-    """Return w_j = Σ_i β_ij x_i for β of shape (n, K), laid out."""
-    W = zero_weights(problem, beta.shape[1])
-    beta = np.ascontiguousarray(beta)
-    for begin, end in problem.blocks():
-        _core.combine_classes(problem.rows, beta, begin, end, W)
-    return W
-
-
-def balance(
-    beta: Array,
-    own: tuple[NDArray[np.intp], NDArray[np.int32]],
-    cost: Array,
-    pulls: Array,
-) -> None:
-    """Make every column of β sum to 0, in place, by moves within rows that keep it feasible.
-
-    With α_ij = C_i 1[j = y_i] − β_ij ≥ 0, columns whose α is too heavy give to those too light:
-    first where the loss of the dual, pull_ik − pull_ij, is least; what a few rounds leave over is
-    taken from all entries in proportion. The moves are added to β itself: α of a large C has no
-    digits left for a small β.
-    """
-    negligible = 1e-15 * float(np.abs(beta).sum())
-    for _ in range(10):
-        excess, alpha = beta.sum(axis=0), _room(beta, own, cost)
-        light, heavy = excess > negligible, excess < -negligible
-        if not (light.any() and heavy.any()):
-            return
-        to = np.where(light, pulls, -np.inf).argmax(axis=1)
-        rows, givers = np.nonzero((alpha > 0.0) & heavy)
-        order = np.argsort(pulls[rows, givers] - pulls[rows, to[rows]], kind="stable")
-        rows, givers = rows[order], givers[order]
-        takers = to[rows]
-        amounts = _rationed(alpha[rows, givers], givers, -excess)
-        amounts = _rationed(amounts, takers, excess)
-        np.add.at(beta, (rows, givers), amounts)
-        np.subtract.at(beta, (rows, takers), amounts)
-    excess, alpha = beta.sum(axis=0), _room(beta, own, cost)
-    surplus, need = np.maximum(-excess, 0.0), np.maximum(excess, 0.0)
-    if not need.any():
-        return
-    mass = alpha.sum(axis=0)
-    taken = alpha * np.divide(surplus, mass, out=np.zeros_like(mass), where=mass > 0.0)
-    beta += taken - np.outer(taken.sum(axis=1), need / need.sum())
-
-
-def _room(beta: Array, own: tuple[NDArray[np.intp], NDArray[np.int32]], cost: Array) -> Array:
-    """Return α: by how much each β_ij may rise."""
-    alpha = -beta
-    alpha[own] += cost
-    return np.asarray(np.maximum(alpha, 0.0))
-
-
-def _rationed(amounts: Array, group: NDArray[np.intp], limits: Array) -> Array:
-    """Cut the amounts, first come first served, to keep each group's sum within its limit."""
-    order = np.argsort(group, kind="stable")
-    sorted_amounts, sorted_group = amounts[order], group[order]
-    before = np.cumsum(sorted_amounts) - sorted_amounts
-    first = np.searchsorted(sorted_group, np.arange(len(limits)))
-    left = limits[sorted_group] - (before - before[first[sorted_group]])
-    cut = np.empty_like(amounts)
-    cut[order] = np.minimum(np.maximum(left, 0.0), sorted_amounts)
-    return cut
+def multiclass_slip(objective: CrammerSingerObjective, b: Array, beta: Array) -> float:
+    """Return what rounding leaves of Σ_i β_ij = 0 weakens the bound by; more than that voids it."""
+    free = objective.intercept is Intercept.FREE
+    return rounding_slip(free, b - b.mean(), beta.sum(axis=0), float(np.abs(beta).sum()))

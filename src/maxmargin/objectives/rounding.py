@@ -8,17 +8,19 @@ residuals are computed to twice the digits, and the gap from them without cancel
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import maxmargin._core as _core
-from maxmargin.data.arrays import Array
+from maxmargin.data.arrays import UNIT, Array
 from maxmargin.data.problem import Problem
 from maxmargin.losses import Loss
-from maxmargin.objectives.objective import Intercept, Objective, SumError
+from maxmargin.objectives.base import Intercept, SumError
+from maxmargin.objectives.scalar import ScalarObjective
 
-#: Half of the distance from 1 to the next double.
-UNIT = 2.0**-53
+if TYPE_CHECKING:
+    from maxmargin.objectives.linear import LinearObjective
 
 #: Share of a gap up to which rounding is allowed for by its bound, and share of P: a pass to twice
 #: the digits is not worth while for less than any tol asks for.
@@ -82,7 +84,7 @@ def counts(doubt: float, gap: float, primal: float) -> bool:
     return doubt > max(SMALL * gap, LEAST * primal)
 
 
-def rounding_doubt(objective: Objective, part: _core.Tally, length: float, b: float) -> float:
+def rounding_doubt(objective: ScalarObjective, part: _core.Tally, length: float, b: float) -> float:
     """Return how much the rounding of f(x_i), and of sums of β_i, may add to the gap at most.
 
     A bracket changes with f at the rate β_i + C_i ℓ'; `length` is ‖w‖.
@@ -97,11 +99,13 @@ def rounding_doubt(objective: Objective, part: _core.Tally, length: float, b: fl
 
 
 def row_error(problem: Problem, length: float, b: float) -> float:
-    """Return how far f may be off because rows were centred; `length` is ‖w‖."""
-    return 0.0 if problem.origin is None else problem.origin.error * length + UNIT * abs(b)
+    """Return how far f − y may be off because of the origins chosen; `length` is ‖w‖."""
+    rows, level = problem.origin, problem.level
+    error = level.error + (0.0 if rows is None else rows.error * length)
+    return error + (UNIT * abs(b) if rows is not None or level.height else 0.0)
 
 
-def value_doubt(objective: Objective, part: _core.Tally, error: float) -> float:
+def value_doubt(objective: ScalarObjective, part: _core.Tally, error: float) -> float:
     """Return how much an error of every f(x_i) may add to the gap."""
     cost = objective.problem.extent.total_cost
     if objective.loss.bounded:
@@ -110,7 +114,7 @@ def value_doubt(objective: Objective, part: _core.Tally, error: float) -> float:
     return float(error * (rates + cost * error))
 
 
-def dual_error(objective: Objective, size: float, mass: float) -> float:
+def dual_error(objective: LinearObjective, size: float, mass: float) -> float:
     """Return how far the computed Σ β_i x_i may be off; size is Σ |β_i|‖x_i‖, mass Σ |β_i|."""
     problem = objective.problem
     if objective.intercept is Intercept.PENALIZED:

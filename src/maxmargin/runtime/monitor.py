@@ -6,25 +6,14 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-import maxmargin._core as _core
-from maxmargin.certificate import (
-    Certificate,
-    Known,
-    Status,
-    certify_expansion,
-    certify_pair,
-    certify_point,
-    certify_products,
-    relative,
-)
-from maxmargin.data.arrays import Array
+from maxmargin.certificate import Certificate, Status, relative
+from maxmargin.data.arrays import UNIT, Array
 from maxmargin.losses import Loss
-from maxmargin.objectives.objective import Intercept, Objective, SumError
-from maxmargin.objectives.rounding import UNIT
+from maxmargin.objectives.base import Judged, Objective, PrimalDual
 from maxmargin.runtime.interrupt import Interrupt
 from maxmargin.solution import Record, Solution
 
@@ -47,38 +36,9 @@ class Stopping:
     max_time: float | None = None
 
 
-class Point(NamedTuple):
-    """A primal point, a dual point, the epochs they took, and z = Xw and w_β = Σ β_i x_i."""
-
-    w: Array
-    b: float
-    beta: Array
-    n_iter: int
-    z: Array
-    dual_w: Array
-
-
-class Expansion(NamedTuple):
-    """Coefficients c of f = Σ c_j k(x_j, ·), and its values Kc at the samples."""
-
-    coef: Array
-    values: Array
-
-
 #: Told of each gap check with the best w and b so far and the loss with its ρ or ε, and of work
 #: between two gap checks without them; answers True to stop.
 Report = Callable[[Record, Array | None, Any, Loss], bool]
-
-
-class _Expansion(NamedTuple):
-    """A kernel machine's primal and dual point, certified."""
-
-    certificate: Certificate
-    w: Array
-    b: float
-    beta: Array
-    loss: Loss
-    notes: dict[str, float]
 
 
 class Monitor:
@@ -108,13 +68,21 @@ class Monitor:
         self._dual = (-np.inf, np.zeros(0))
         self._values: tuple[Array | None, Array | None] = (None, None)  # of both, with a kernel
         self._best: Certificate | None = None  # of that pair, where it is known
-        self._loss, self._notes = objective.loss, dict[str, float]()
+        self._loss, self._shares = objective.loss, dict[str, float]()
         self._working: Callable[[], tuple[int, float]] | None = None
         self._last_word = self._begin
         self.latest: Certificate  # of a kernel machine, at the last look
         self.doubt = 0.0  # the part of the last gap that is due to the errors of float32
         self._n_iter = 0
         self._unmoved = 0  # gap checks in a row
+
+    def on(self, objective: Objective, rough: float) -> Monitor:
+        """Return a monitor of a problem on the way, to a gap not below that, of which none is told.
+
+        It has the same limits and the same clock.
+        """
+        stopping = replace(self.stopping, tol=max(rough, self.stopping.tol))
+        return Monitor(objective, stopping, self._interrupt, None, self._begin)
 
     @property
     def tol(self) -> float:
@@ -181,136 +149,58 @@ class Monitor:
             self._interrupt.requested = True
 
     def due(self, n_iter: int) -> bool:
-        """Whether it is time for a look at the progress, even if there is little hope."""
+        """Whether a gap check is due, even if no proof is expected."""
         return n_iter >= self._next_look
 
     def until_due(self, n_iter: int) -> int:
         """Count the iterations to make before that look, at least one."""
         return max(1, math.ceil(self._next_look) - n_iter)
 
-    def judge_expansion(
-        self, beta: Array, z: Array, n_iter: int, error: SumError | None = None
-    ) -> Status:
-        """Do the same for a kernel machine, whose primal point is its dual point; z = Kβ."""
-        self._keep_expansion(self._certified_expansion(beta, z, error))
+    def judge(self, point: PrimalDual, n_iter: int) -> Status:
+        """Complete and certify the point, remember what is best of it, and decide."""
+        return self.accept(self.objective.judge(point), n_iter)
+
+    def accept(self, judged: Judged, n_iter: int) -> Status:
+        """Remember what is best of a point that was judged elsewhere, and decide."""
+        self._keep(judged)
         return self._decide(n_iter)
 
-    def _certified_expansion(
-        self, beta: Array, z: Array, error: SumError | None = None
-    ) -> _Expansion:
-        """Complete β by what minimises P for it: the intercept, ρ or ε, the scale of hard f."""
-        objective = self.objective
-        if objective.hard:
-            return self._hard_expansion(beta, z, error)
-        if not objective.balanced(beta):  # steps that cancel leave their rounding errors behind
-            beta, error = objective.feasible(beta), None
-            z = objective.kernel_values(beta)
-        exact = error is None  # the rounding of float32 sums is no proof of anything
-        if exact and objective.convex and objective.vanishes(beta, float(beta @ z)):
-            return self._zero_expansion(beta, z)
-        b, number = objective.best_offsets(z)
-        b = self._representable(beta, b)
-        if objective.mass is not None:
-            objective = objective.at(number)
-        certificate = certify_expansion(objective, beta, b, beta, Known(z, z, error))
-        self.doubt = objective.doubt(z + b, beta, error) if error else 0.0
-        notes = {} if objective.mass is None else shares(objective.judge.fractions(z + b, beta))
-        return _Expansion(certificate, beta, b, beta, objective.loss, notes)
+    def of(self, objective: Objective, n_iter: int) -> Monitor:
+        """Return a monitor of another objective for the time that is left, and so many iterations.
 
-    def _zero_expansion(self, beta: Array, z: Array) -> _Expansion:
-        """Return w = 0, ρ = 0, where β shows it to be the optimum: what gap it has is rounding."""
-        objective, zero = self.objective.at(0.0), np.zeros_like(beta)
-        certificate = certify_expansion(objective, zero, 0.0, beta, Known(zero, z))
-        notes = shares(objective.judge.fractions(zero, beta))
-        certificate = replace(certificate, relative_gap=0.0)
-        return _Expansion(certificate, zero, 0.0, beta, objective.loss, notes)
-
-    def _hard_expansion(self, beta: Array, z: Array, error: SumError | None) -> _Expansion:
-        """Put f midway between the classes and give it a least margin of 1, if it has one."""
-        objective, y = self.objective, self.objective.problem.y
-        used = objective.problem.cost > 0.0
-        rise, fall = float(z[used & (y > 0.0)].min()), float(-z[used & (y < 0.0)].max())
-        b, least = 0.5 * (fall - rise), 0.5 * (fall + rise)
-        certificate = certify_expansion(objective, beta, b, beta, Known(z, z, error))
-        square = float(beta @ z)
-        alpha = beta * (float(np.abs(beta).sum()) / square) if square > 0.0 else beta
-        if least > 0.0:
-            beta, b = beta / least, b / least
-        return _Expansion(certificate, beta, b, alpha, objective.loss, {})
-
-    def _keep_expansion(self, point: _Expansion) -> None:
-        """Remember the pair of the least gap."""
-        self.latest = point.certificate
-        proven = point.certificate.relative_gap == 0.0
-        if self._best and point.certificate.gap > self._best.gap and not proven:
-            return
-        self._primal = (point.certificate.primal, point.w, point.b)
-        self._dual = (point.certificate.dual, point.beta)
-        self._best, self._loss, self._notes = point.certificate, point.loss, point.notes
-
-    def judge_apart(self, w: Expansion, b: float, beta: Expansion, n_iter: int) -> Status:
-        """Do the same for a kernel machine whose primal point need not be its dual point.
-
-        The dual point must be feasible. A free intercept is found anew.
+        Fewer if max_iter says so.
         """
-        objective = self.objective
-        if objective.intercept is Intercept.FREE:
-            b = self._representable(w.coef, objective.best_intercept(w.values, b))
-        certificate = certify_expansion(
-            objective, w.coef, b, beta.coef, Known(w.values, beta.values)
-        )
-        self._keep(certificate, (w.coef, b), beta.coef, (w.values, beta.values))
-        return self._decide(n_iter)
+        most = self.iterations_left(n_iter, n_iter)
+        stopping = replace(self.stopping, max_iter=most)
+        return Monitor(objective, stopping, self._interrupt, None, self._begin)
 
-    def judge_point(self, w: Array, b: float, n_iter: int) -> Status:
-        """Do the same for a squared loss, whose dual point follows from w; b must not be free."""
-        certificate, beta = certify_point(self.objective, w, b)
-        self._keep(certificate, (w, b), beta)
-        return self._decide(n_iter)
+    def improve(self, point: PrimalDual) -> None:
+        """Take this point, which needs no completion, instead of a best one with a larger gap."""
+        judged = self.objective.judge(point)
+        if self._best is not None and judged.certificate.gap < self._best.gap:
+            self._keep(judged)
 
-    def judge_products(self, point: Point) -> Status:
-        """Do the same for a point whose products with the rows are known; β must be feasible."""
-        objective, (w, b, beta, n_iter, z, dual_w) = self.objective, point
-        # A perceptron's loss is least on the boundary: its b stays.
-        if objective.intercept is Intercept.FREE and objective.loss.regularized:
-            b = self._representable(w, objective.best_intercept(z, b))
-        certificate = certify_products(objective, w, b, beta, z, dual_w)
-        self._keep(certificate, (w, b), beta)
-        return self._decide(n_iter)
-
-    def _representable(self, w: Array, b: Any) -> Any:
-        """Return the b for which the intercept that the model will have is a double."""
-        problem = self.objective.problem
-        return problem.own_intercept(w, problem.given_intercept(w, b))
-
-    def judge(self, w: Array, b: float, beta: Array, n_iter: int) -> Status:
-        """Certify the point, remember what is best of it, and decide. w must not change later."""
-        objective = self.objective
-        beta = objective.feasible(beta)
-        if objective.intercept is Intercept.FREE:
-            products = objective.problem.products(w, beta)
-            return self.judge_products(Point(w, b, beta, n_iter, *products))
-        self._keep(certify_pair(objective, w, b, beta), (w, b), beta)
-        return self._decide(n_iter)
-
-    def _keep(
-        self,
-        certificate: Certificate,
-        point: tuple[Array, float],
-        beta: Array,
-        values: tuple[Array | None, Array | None] = (None, None),
-    ) -> None:
+    def _keep(self, judged: Judged) -> None:
         """Remember what is best of the pair."""
-        # Without a regulariser the loss favours a short w: the latest point is the one to have.
-        regularized = self.objective.loss.regularized
-        better_primal = certificate.primal <= self._primal[0] or not regularized
-        better_dual = certificate.dual >= self._dual[0]
+        certificate, point = judged.certificate, judged.point
+        self.latest, self.doubt = certificate, judged.doubt
+        if judged.paired:
+            proven = certificate.relative_gap == 0.0
+            if self._best and certificate.gap > self._best.gap and not proven:
+                return
+            better_primal = better_dual = True
+        else:
+            # Without a regulariser the loss favours a short w: the latest point is the one to have.
+            regularized = self.objective.loss.regularized
+            better_primal = certificate.primal <= self._primal[0] or not regularized
+            better_dual = certificate.dual >= self._dual[0]
         if better_primal:
-            self._primal = (certificate.primal, *point)
-            self._values = values[0], self._values[1]
+            self._primal = (certificate.primal, point.w, point.b)
+            self._values = point.z, self._values[1]
+            self._loss, self._shares = judged.loss, judged.shares or {}
         if better_dual:
-            self._dual = (certificate.dual, beta)
-            self._values = self._values[0], values[1]
+            self._dual = (certificate.dual, point.beta)
+            self._values = self._values[0], point.dual
         self._best = certificate if better_primal and better_dual else None
 
     def _decide(self, n_iter: int) -> Status:
@@ -350,11 +240,9 @@ class Monitor:
         return relative(gap, self._dual[0], self.objective.negligible)
 
     def _certify_best(self) -> Certificate:
-        pair = self._primal[1], self._primal[2], self._dual[1]
-        if self.objective.kernel is None:
-            return certify_pair(self.objective, *pair)
-        z, dual_z = self._values
-        return certify_expansion(self.objective, *pair, Known(z, dual_z) if z is not None else None)
+        """Certify the best primal point by the best dual point."""
+        pair = PrimalDual(*self._primal[1:], self._dual[1], *self._values)
+        return self.objective.certify(pair)
 
     def finish(self, solver: str, status: Status, **notes: float) -> Solution:
         """Return the best point seen, certified as a pair."""
@@ -373,13 +261,5 @@ class Monitor:
             n_iter=self._n_iter,
             mean_cost=float(problem.cost.sum()) / max(1, problem.n_samples),
             history=self.history,
-            notes=self._notes | notes,
+            notes=self._shares | notes,
         )
-
-
-def shares(fractions: _core.Fractions) -> dict[str, float]:
-    """Return the shares of the margin errors and of the support vectors: ν lies between them."""
-    return {
-        "margin_errors": fractions.margin_errors,
-        "support_vectors": fractions.support_vectors,
-    }

@@ -6,9 +6,9 @@ from maxmargin.runtime.interrupt import interruptible
 from maxmargin.runtime.monitor import Monitor, Stopping
 from maxmargin.solvers.auto import choose
 from maxmargin.solvers.base import Solver, Start
-from maxmargin.solvers.kernel.crammer_singer import ClassSMO, ExpansionMonitor
+from maxmargin.solvers.kernel.crammer_singer import ClassSMO
 from maxmargin.solvers.kernel.smo import SMO
-from maxmargin.solvers.linear.crammer_singer import CrammerSinger, JointMonitor
+from maxmargin.solvers.linear.crammer_singer import CrammerSinger
 from maxmargin.solvers.linear.dual_cd import DualCD
 from maxmargin.solvers.linear.newton import Newton
 from maxmargin.solvers.qp import QP
@@ -35,8 +35,6 @@ __all__ = [
     "ClassSMO",
     "CrammerSinger",
     "DualCD",
-    "ExpansionMonitor",
-    "JointMonitor",
     "KernelPegasos",
     "Monitor",
     "Newton",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.objectives.objective import Objective
+from maxmargin.objectives.linear import LinearObjective
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.linear.dual_cd import DualCD
 from maxmargin.solvers.linear.newton import Newton
@@ -33,7 +33,7 @@ _NEWTON = Newton()
 SEPARABLE, INTERPOLATED = 0.5, 1.0
 
 
-def choose(objective: Objective) -> Solver:
+def choose(objective: LinearObjective) -> Solver:
     """Newton for few features, dual coordinate descent for many.
 
     In between, coordinate descent takes the more epochs the larger C_i ‖x_i‖² is: about 10 to 40

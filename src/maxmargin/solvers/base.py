@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin.data.arrays import Array
-from maxmargin.objectives.objective import Objective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution
 from maxmargin.solvers.kernel.row_source import KernelSamples
@@ -54,5 +53,5 @@ class Solver(Protocol):
 
     name: str
 
-    def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
-        """Minimise until the monitor says stop."""
+    def solve(self, objective: Any, monitor: Monitor, start: Start) -> Solution:
+        """Minimise an objective of a kind that it accepts, until the monitor says stop."""

@@ -15,12 +15,15 @@ from scipy import sparse
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_count
-from maxmargin.objectives.objective import Intercept, Objective
-from maxmargin.runtime.monitor import Expansion, Monitor
+from maxmargin.objectives.base import Intercept, PrimalDual
+from maxmargin.objectives.kernel import KernelObjective
+from maxmargin.objectives.linear import LinearObjective
+from maxmargin.objectives.scalar import ScalarObjective
+from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Start
-from maxmargin.solvers.kernel.standard_form import polished
-from maxmargin.solvers.requirements import require_plain, require_regularized
+from maxmargin.solvers.kernel.free_variables import polished
+from maxmargin.solvers.requirements import require, require_regularized
 
 #: Beyond it the factors of an n × n system take minutes and gigabytes.
 MAX_SAMPLES = 5000
@@ -56,7 +59,7 @@ class QP:
     def __post_init__(self) -> None:
         check_count("n_threads", self.n_threads, advice="1 opens no thread.")
 
-    def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
+    def solve(self, objective: ScalarObjective, monitor: Monitor, start: Start) -> Solution:
         """Ask for a tenth of the tolerance, and for more where that does not prove it."""
         del start  # an interior point cannot begin at the boundary, where solutions lie
         clarabel = _clarabel()
@@ -71,11 +74,7 @@ class QP:
             allowed = monitor.iterations_left(steps, _MAX_STEPS)
             answer = program.solve(accuracy, allowed, monitor)
             steps += answer.steps
-            if objective.kernel is None:
-                status = monitor.judge(answer.w, answer.b, answer.beta, steps)
-            else:
-                point = _expansion(objective, answer.beta)
-                status = monitor.judge_apart(point, answer.b, point, steps)
+            status = monitor.judge(_point(objective, answer), steps)
             last, gap = gap, monitor.history[-1].gap
             if status is Status.RUNNING and accuracy == _FINEST and gap > 0.5 * last:
                 status = Status.STALLED
@@ -93,14 +92,11 @@ def _check(stop: Callable[[], bool]) -> None:
         raise _Stopped
 
 
-def _nothing(objective: Objective, monitor: Monitor) -> Solution:
+def _nothing(objective: ScalarObjective, monitor: Monitor) -> Solution:
     """Return the solution of a problem that was not begun."""
-    n = objective.problem.n_samples
-    if objective.kernel is None:
-        status = monitor.judge(np.zeros(objective.problem.n_features), 0.0, np.zeros(n), 0)
-    else:
-        zero = Expansion(np.zeros(n), np.zeros(n))
-        status = monitor.judge_apart(zero, 0.0, zero, 0)
+    n, d = objective.problem.n_samples, objective.dimension
+    zero = PrimalDual(np.zeros(d), 0.0, np.zeros(n), np.zeros(n), np.zeros(d))
+    status = monitor.judge(zero, 0)
     return monitor.finish(QP.name, status)
 
 
@@ -122,7 +118,7 @@ class _Program:
     def __init__(
         self,
         clarabel: ModuleType,
-        objective: Objective,
+        objective: ScalarObjective,
         n_threads: int,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -132,17 +128,19 @@ class _Program:
         self._n_samples = problem.n_samples
         self._lower, self._upper, curvature = (bound[live] for bound in objective.box)
         self._free = objective.intercept is Intercept.FREE
-        penalized = objective.intercept is Intercept.PENALIZED
-        self._scaling = objective.intercept_scaling if penalized else 0.0
+        self._scaling = 0.0
         square = float(objective.diagonal[live].mean()) or 1.0
         self._length = math.sqrt(square)
         self._unit = 1.0 / (1.0 / problem.cost.max() + square / objective.unit)
         self._value = self._unit * objective.unit
 
         quadratic, X = sparse.diags_array(curvature), sparse.csr_array((len(live), 0))
-        if objective.kernel is None:
+        if isinstance(objective, LinearObjective):
+            if objective.intercept is Intercept.PENALIZED:
+                self._scaling = objective.intercept_scaling
             X = _with_bias(objective.problem.X, self._scaling)[live] / self._length
         else:
+            assert isinstance(objective, KernelObjective)
             K = _gram(objective, live, stop)
             _check(stop)
             quadratic = sparse.csc_array(np.triu(K)) + quadratic
@@ -230,13 +228,16 @@ def _with_bias(X: Matrix, scaling: float) -> Any:
     return sparse.hstack([X, sparse.csr_array(np.full((X.shape[0], 1), scaling))], format="csr")
 
 
-def _expansion(objective: Objective, beta: Array) -> Expansion:
-    """Return the point of a kernel machine, to the last digits where that is cheap."""
-    beta = objective.feasible(beta)
-    point = Expansion(beta, objective.kernel_values(beta))
-    for better in polished(objective, *point) if objective.loss.bounded else []:
-        return Expansion(better, objective.kernel_values(better))
-    return point
+def _point(objective: ScalarObjective, answer: _Answer) -> PrimalDual:
+    """Return the point to judge; of a kernel machine to the last digits, where that is cheap."""
+    if not isinstance(objective, KernelObjective):
+        return PrimalDual(answer.w, answer.b, answer.beta)
+    beta = objective.feasible(answer.beta)
+    z = objective.kernel_values(beta)
+    for better in polished(objective, beta, z) if objective.loss.bounded else []:
+        beta, z = better, objective.kernel_values(better)
+        break
+    return PrimalDual(beta, answer.b, beta, z, z)
 
 
 def _clarabel() -> ModuleType:
@@ -249,11 +250,10 @@ def _clarabel() -> ModuleType:
     return clarabel  # type: ignore[no-any-return]
 
 
-def _require(objective: Objective) -> None:
-    instead = "'newton' or 'dual_cd'" if objective.kernel is None else "'smo'"
+def _require(objective: ScalarObjective) -> None:
+    require(objective, "qp", (LinearObjective, KernelObjective))
+    instead = "'newton' or 'dual_cd'" if isinstance(objective, LinearObjective) else "'smo'"
     require_regularized(objective, "qp")
-    if objective.kernel is not None:
-        require_plain(objective, "qp")
     refuse_many(objective.problem.n_samples, instead)
 
 
@@ -267,10 +267,9 @@ def refuse_many(n_samples: int, instead: str) -> None:
 
 
 def _gram(
-    objective: Objective, live: NDArray[np.intp], stop: Callable[[], bool] = lambda: False
+    objective: KernelObjective, live: NDArray[np.intp], stop: Callable[[], bool] = lambda: False
 ) -> Array:
     """Return K; where the kernel does not promise a semidefinite one, look for itself."""
-    assert objective.kernel is not None
     X = objective.problem.X[live]
     K = np.empty((len(live), len(live)))
     for begin in range(0, len(live), _ROWS_PER_CALL):

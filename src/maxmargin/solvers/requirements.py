@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from maxmargin.objectives.objective import Intercept, Objective
+from maxmargin.objectives.base import Objective
+
+#: What to use for objectives of other kinds, by the solver's kind of problem.
+_INSTEAD = {
+    "LinearObjective": "Use solver='smo'.",
+    "KernelObjective": "Give it a kernel: Linear().",
+}
 
 
-def require(objective: Objective, solver: str, *, regularized: bool) -> None:
-    """Say which objective a linear solver cannot take."""
-    if objective.kernel is not None:
-        raise ValueError(f"solver={solver!r} is for linear problems. Use solver='smo'.")
-    if regularized:
-        require_regularized(objective, solver)
-
-
-def require_intercept(objective: Objective, solver: str) -> None:
-    """Refuse what no kernel machine has."""
-    if objective.intercept is Intercept.PENALIZED:
-        raise ValueError(f"solver={solver!r} has a free intercept or none, not a penalised one.")
-
-
-def require_plain(objective: Objective, solver: str) -> None:
-    """Refuse the kernel machines that only SMO solves."""
-    if objective.mass is not None or objective.hard:
+def require(objective: Objective, solver: str, accepts: tuple[type[Objective], ...]) -> None:
+    """Refuse a kind of problem that the solver does not accept."""
+    if type(objective) not in accepts:
+        kinds = " or ".join(kind.__name__ for kind in accepts)
         raise ValueError(
-            f"solver={solver!r} is not for a nu-problem or a hard margin. Use solver='smo'."
+            f"solver={solver!r} takes a {kinds}, got a {type(objective).__name__}."
+            f" {_INSTEAD.get(kinds, 'Use another solver.')}"
         )
-    require_intercept(objective, solver)
 
 
 def require_regularized(objective: Objective, solver: str) -> None:

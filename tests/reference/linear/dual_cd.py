@@ -3,7 +3,7 @@
     max over β in [lower, upper] of Σ target_i β_i − ε|β_i| − ½ curvature_i β_i² − ½‖Σ β_i x_i‖²
 
 One coordinate at a time this is a parabola, whose top is known in closed form (Hsieh et al. 2008,
-algorithm 1); rows that are surely at the right bound are set aside (algorithm 3). Before the first
+algorithm 1); rows that are surely at the right bound are shrunk (algorithm 3). Before the first
 epoch a fifth of the rows is visited, and β is scaled down to its best multiple.
 """
 
@@ -25,7 +25,7 @@ def sweep(objective, feature, anchor, state, random):
 
 
 def _visit(objective, feature, anchor, state, random, share=1.0):
-    """Visit this share of the rows in play; return the violations that were met."""
+    """Visit this share of the active rows; return the violations that were met."""
     X, y, cost = objective.problem.X, objective.problem.y, objective.problem.cost
     rows = np.c_[X, np.full(len(y), feature)]
     epsilon = objective.loss.epsilon
@@ -43,7 +43,7 @@ def _visit(objective, feature, anchor, state, random, share=1.0):
         up = pull - (epsilon if old >= 0 else -epsilon) if old < upper[i] else -np.inf
         down = -pull - (epsilon if old <= 0 else -epsilon) if old > lower[i] else -np.inf
         violation = max(up, down)
-        if violation < -state.threshold:  # set aside: the last active row takes its place
+        if violation < -state.threshold:  # shrunk: the last active row takes its place
             state.n_active -= 1
             order[k], order[state.n_active] = order[state.n_active], order[k]
             continue

@@ -1,7 +1,7 @@
 """One against the rest in NumPy: the specification of core/linear/one_vs_rest.hpp.
 
 K problems of dual coordinate descent (reference/dual_cd.py) over the same rows in the same order,
-one row after the other for all classes at once, without the taste before the first epoch.
+one row after the other for all classes at once, without the warm-up pass before the first epoch.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 
 def epoch(objective, numbers, feature, state, order):
     """One epoch. `state` has beta (n, K), W (K, d + 1, bias last), anchor, threshold and dual by
-    class; this sets active, and the threshold anew. The classes share the objective but for y.
+    class; this sets active, and the threshold again. The classes share the objective but for y.
     """
     X, cost, loss = objective.problem.X, objective.problem.cost, objective.loss
     rows = np.c_[X, np.full(len(X), feature)]

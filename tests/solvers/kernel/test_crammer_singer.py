@@ -7,17 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maxmargin import Intercept, Objective, Problem, Status, _core
+from maxmargin import Intercept, KernelObjective, Problem, Status, _core
 from maxmargin.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid, User
 from maxmargin.losses import HINGE
-from maxmargin.multiclass_certificate import certify_joint, certify_joint_expansion
-from maxmargin.objectives.crammer_singer import JointExpansion, JointObjective
+from maxmargin.objectives import PrimalDual
+from maxmargin.objectives.crammer_singer import CrammerSingerObjective
+from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObjective
 from maxmargin.solvers import (
     SMO,
     ClassSMO,
     CrammerSinger,
-    ExpansionMonitor,
-    JointMonitor,
     Monitor,
     Start,
     Stopping,
@@ -39,11 +38,11 @@ def joint(X, y, kernel, intercept=Intercept.FREE, *, C=1.0, weights=None, n_clas
     cost = np.full(len(y), C) if weights is None else C * np.asarray(weights, dtype=np.float64)
     n_classes = n_classes or int(y.max()) + 1
     problem = Problem(X, y.astype(np.float64), cost)
-    return JointExpansion(problem, n_classes, intercept, kernel=kernel)
+    return KernelCrammerSingerObjective(problem, n_classes, intercept, kernel=kernel)
 
 
 def solve(objective, tol=1e-8, max_iter=None, max_time=300.0, start=None, **setting):
-    monitor = ExpansionMonitor(objective, Stopping(tol, max_iter, max_time))
+    monitor = Monitor(objective, Stopping(tol, max_iter, max_time))
     return ClassSMO(**setting).solve(objective, monitor, start or Start(0))
 
 
@@ -120,14 +119,14 @@ def test_the_optimum_is_that_of_a_qp_solver(kernel, C, intercept):
 def test_a_linear_kernel_is_the_linear_problem(intercept, C):
     X, y = classes()
     ours = solve(joint(X, y, Linear(), intercept, C=C), 1e-7)
-    linear = JointObjective(Problem(X, y.astype(np.float64), np.full(60, C)), 5, intercept)
-    monitor = JointMonitor(linear, Stopping(1e-7, 100_000))
+    linear = CrammerSingerObjective(Problem(X, y.astype(np.float64), np.full(60, C)), 5, intercept)
+    monitor = Monitor(linear, Stopping(1e-7, 100_000))
     theirs = CrammerSinger().solve(linear, monitor, Start(0))
     assert ours.certificate.primal == pytest.approx(theirs.certificate.primal, rel=3e-7)
     reach = sum(math.sqrt(2 * s.certificate.gap) for s in (ours, theirs))
     W = ours.w @ X
     assert np.linalg.norm(W - theirs.w) <= reach + 1e-10
-    judged = certify_joint(linear, linear.lay_out(W), ours.b, ours.beta)
+    judged = linear.certify(PrimalDual(W, ours.b, ours.beta))
     assert judged.gap == pytest.approx(ours.certificate.gap, abs=1e-9 * judged.primal)
 
 
@@ -138,7 +137,7 @@ def test_two_classes_are_the_hinge_loss_with_twice_the_cost(kernel, intercept):
     weights = weights_for(60)
     both = solve(joint(X, y, kernel, intercept, weights=weights), 1e-8)
     problem = Problem(X, 2.0 * y - 1.0, 2.0 * weights)
-    binary = Objective(problem, HINGE, intercept, kernel=kernel)
+    binary = KernelObjective(problem, HINGE, intercept, kernel=kernel)
     one = SMO().solve(binary, Monitor(binary, Stopping(1e-8)), Start(0))
     assert both.certificate.primal == pytest.approx(one.certificate.primal / 2, rel=1e-7)
     K = kernel(X, X)
@@ -226,7 +225,7 @@ def test_any_point_is_certified_by_its_true_values(seed, intercept, size, kernel
     b = rng.normal(size=4) if intercept is Intercept.FREE else np.zeros(4)
     noise = size * rng.normal(size=(15, 4))
     beta = objective.feasible(noise, noise, b)
-    certificate = certify_joint_expansion(objective, beta, b)
+    certificate = objective.certify(PrimalDual(None, b, beta))
     value, bound = textbook.primal(K, y, cost, beta, b), textbook.dual(K, y, beta)
     rounding = 1e-9 * (abs(value) + abs(bound)) + 1e-300
     assert certificate.gap >= 0.0
@@ -242,7 +241,7 @@ def test_a_point_that_is_not_balanced_proves_nothing():
     objective = joint(X, y, Gaussian(0.3))
     beta = np.zeros((60, 5))
     beta[0, y[0]], beta[0, (y[0] + 1) % 5] = 0.5, -0.5
-    certificate = certify_joint_expansion(objective, beta, np.zeros(5))
+    certificate = objective.certify(PrimalDual(None, np.zeros(5), beta))
     assert certificate.gap == certificate.relative_gap == math.inf
 
 
@@ -253,7 +252,7 @@ def test_sums_of_float32_rows_are_not_trusted_beyond_their_errors(monkeypatch, C
     objective = joint(X, y, Gaussian(0.3), C=C)
     for tol in (1e-3, 1e-6):
         solution = solve(objective, tol, small=0, working_set=64)
-        exact = certify_joint_expansion(objective, solution.beta, solution.b)
+        exact = objective.certify(PrimalDual(None, solution.b, solution.beta))
         assert solution.status is Status.OPTIMAL
         assert exact.gap <= solution.certificate.gap * (1 + 1e-9)
         assert exact.primal == pytest.approx(solution.certificate.primal, rel=1e-4)
@@ -265,11 +264,13 @@ def test_errors_of_the_values_are_allowed_for():
     solution = solve(objective, 1e-6)
     beta, b = solution.beta, solution.b
     z, rng = objective.kernel_values(beta), np.random.default_rng(0)
-    exact = certify_joint_expansion(objective, beta, b).gap
+    exact = objective.certify(PrimalDual(None, b, beta)).gap
     for size in (1e-6, 1e-3):
         for _ in range(20):
             noise = size * rng.normal(size=z.shape)
-            seen = certify_joint_expansion(objective, beta, b, z + noise, (np.zeros(5), size))
+            seen = objective.certify(
+                PrimalDual(None, b, beta, z + noise, error=(np.zeros(5), size))
+            )
             assert seen.gap >= exact
 
 
@@ -295,10 +296,10 @@ def test_a_time_limit_leaves_a_proven_model(monkeypatch, small, exact):
     objective = joint(X, y, Gaussian(0.05), C=1e4)
     solution = solve(objective, 1e-12, max_time=0.05, small=small)
     assert solution.status is Status.STOPPED_BY_TIME
-    anew = certify_joint_expansion(objective, solution.beta, solution.b)
+    again = objective.certify(PrimalDual(None, solution.b, solution.beta))
     claimed = solution.certificate
-    assert anew.gap <= claimed.gap * (1 + 1e-6)
-    assert anew.primal == pytest.approx(claimed.primal, rel=1e-4, abs=claimed.gap)
+    assert again.gap <= claimed.gap * (1 + 1e-6)
+    assert again.primal == pytest.approx(claimed.primal, rel=1e-4, abs=claimed.gap)
 
 
 @pytest.mark.parametrize("small", [0, 1024])

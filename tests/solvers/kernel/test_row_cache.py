@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin import SMO, SVC, Intercept, Objective, Problem, Status, _core
+from maxmargin import SMO, SVC, Intercept, KernelObjective, Problem, Status, _core
 from maxmargin.kernels import Cosine, Gaussian, Linear, Polynomial, Sigmoid
 from maxmargin.losses import HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
@@ -113,7 +113,7 @@ def test_a_kernel_without_memory_names_the_parameter():
 
 def test_the_cache_holds_what_cache_size_says():
     X, y = overlapping(1000)
-    objective = Objective(
+    objective = KernelObjective(
         Problem(X, y, np.full(1000, 10.0)), HINGE, Intercept.FREE, kernel=Gaussian(1.0)
     )
     few, all_rows = (

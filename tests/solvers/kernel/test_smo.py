@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from maxmargin import SMO, SVC, Intercept, Objective, Problem, Status, _core, certify
+from maxmargin import SMO, SVC, Intercept, Problem, Status, _core, certify
 from maxmargin.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, User
 from maxmargin.losses import HINGE, SQUARED_HINGE, regression_loss
+from maxmargin.objectives import KernelObjective, LinearObjective
 from maxmargin.runtime import monitor as base
 from maxmargin.solvers import Monitor, Start, Stopping
 from maxmargin.solvers.kernel import smo as smo_module
@@ -29,7 +30,7 @@ def make(kernel, loss=HINGE, intercept=Intercept.FREE, *, C=1.0, X=None, y=None,
     if X is None:
         X, y = samples(n)
         y = y if loss is HINGE else X[:, 0] * X[:, 1] + X[:, 2]
-    return Objective(Problem(X, y, np.full(len(y), C)), loss, intercept, kernel=kernel)
+    return KernelObjective(Problem(X, y, np.full(len(y), C)), loss, intercept, kernel=kernel)
 
 
 def solve(objective, tol=1e-7, smo=None, start=None, max_iter=None):
@@ -249,7 +250,7 @@ def test_limits_are_kept(smo, limit):
 @pytest.mark.parametrize(
     ("objective", "message"),
     [
-        (lambda: make(None), "kernel"),
+        (lambda: LinearObjective(make(Linear()).problem, HINGE), "got a LinearObjective"),
         (lambda: make(Linear(), SQUARED_HINGE), "squared_hinge"),
         (lambda: make(Linear(), intercept=Intercept.PENALIZED), "penalised"),
     ],
@@ -321,7 +322,7 @@ def test_verbose_speaks_between_looks(monkeypatch, capfd):
     assert any("dual" in line and "gap" not in line for line in lines)
 
 
-def test_sums_go_to_float64_before_hope_is_lost(monkeypatch):
+def test_sums_go_to_float64_before_a_stall_is_reported(monkeypatch):
     """With float32 sums, points that get no better are a reason for better sums."""
     sharpness = []
     sums = smo_module._sums
@@ -332,9 +333,9 @@ def test_sums_go_to_float64_before_hope_is_lost(monkeypatch):
 
     monkeypatch.setattr(smo_module, "_sums", spied)
     monkeypatch.setattr(smo_module, "affords_float64", lambda *_: False)
-    monkeypatch.setattr(smo_module, "_STEPS_PER_LOOK", 1)
+    monkeypatch.setattr(KernelObjective, "gap_check_interval", 1)
     monkeypatch.setattr(smo_module, "_IN_VAIN", 1)
-    monkeypatch.setattr(smo_module._Hope, "lost", lambda *_: len(sharpness) == 2)
+    monkeypatch.setattr(smo_module.StallDetector, "reached", lambda *_: len(sharpness) == 2)
     X, y = samples(1500)
     solution = solve(make(Gaussian(1.0), X=X, y=y), tol=1e-4)
     assert solution.status is Status.OPTIMAL

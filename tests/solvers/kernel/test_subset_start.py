@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from maxmargin import SMO, Intercept, Objective, Problem, Status
+from maxmargin import SMO, Intercept, KernelObjective, Problem, Status
 from maxmargin.kernels import Gaussian, Kernel, Linear, User
 from maxmargin.losses import HINGE, Loss, regression_loss
 from maxmargin.runtime.interrupt import Interrupt
@@ -14,7 +14,6 @@ from maxmargin.solvers import Monitor, Start, Stopping
 from maxmargin.solvers.kernel import smo
 from maxmargin.solvers.kernel import subset_start as screening
 from maxmargin.solvers.kernel.row_source import KernelSamples
-from maxmargin.solvers.kernel.standard_form import DualForm
 
 TUBE = regression_loss("epsilon_insensitive", 0.2)
 
@@ -43,11 +42,11 @@ def objective(
         y = X[:, 0] + np.where(rng.random(n) < noise, 1.0, 0.0)
     cost = np.where(rng.random(n) < 0.1, 0.0, 5.0)
     kernel = kernel or Gaussian(0.5)
-    return Objective(Problem(storage(X), y, cost), loss, Intercept.FREE, kernel=kernel)
+    return KernelObjective(Problem(storage(X), y, cost), loss, Intercept.FREE, kernel=kernel)
 
 
 def part_of(problem):
-    form, samples = DualForm.of(problem), KernelSamples(problem.kernel, problem.problem.X)
+    form, samples = problem.standard_form(), KernelSamples(problem.kernel, problem.problem.X)
     engine = partial(SMO()._engine, form, samples)
     return screening.Screening(form, samples, engine, Monitor(problem, Stopping(1e-3)))
 
@@ -124,7 +123,7 @@ def test_repeated_rows_leave_nothing_to_gain(from_few, kernel):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (600, 2)).astype(float)
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    problem = Objective(Problem(X, y, np.ones(600)), HINGE, Intercept.FREE, kernel=kernel)
+    problem = KernelObjective(Problem(X, y, np.ones(600)), HINGE, Intercept.FREE, kernel=kernel)
     assert solve(problem).status is Status.OPTIMAL
 
 
@@ -132,7 +131,7 @@ def test_parts_without_weight_are_passed_over(from_few):
     problem = objective()
     cost = np.zeros(1200)
     cost[np.random.default_rng(5).permutation(1200)[:8]] = 5.0
-    posed = Objective(
+    posed = KernelObjective(
         Problem(problem.problem.X, problem.problem.y, cost), HINGE, Intercept.FREE,
         kernel=problem.kernel,
     )  # fmt: skip
@@ -168,7 +167,7 @@ def test_samples_that_no_longer_matter_are_left_out(
     from_few, short_of_rows, monkeypatch, loss, storage, intercept
 ):
     problem = objective(loss, noise=0.3, storage=storage)
-    problem = Objective(problem.problem, loss, intercept, kernel=problem.kernel)
+    problem = KernelObjective(problem.problem, loss, intercept, kernel=problem.kernel)
     monkeypatch.setattr(screening, "_SHARE", 0.8)
     shorter, parts = shrunk(problem, monkeypatch)
     assert parts

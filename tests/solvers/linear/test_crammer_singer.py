@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from maxmargin import Intercept, Status, _core
 from maxmargin.losses import HINGE
-from maxmargin.multiclass_certificate import certify_joint
-from maxmargin.objectives.crammer_singer import balance
-from maxmargin.solvers import CrammerSinger, JointMonitor, Start, Stopping
+from maxmargin.objectives import PrimalDual
+from maxmargin.objectives.balance import balance
+from maxmargin.solvers import CrammerSinger, Monitor, Start, Stopping
 from reference.linear import crammer_singer as textbook
 from reference.random import Random
 from sklearn import svm
@@ -34,7 +34,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def solve(objective, tol=1e-8, max_iter=20_000, seed=0, max_time=None):
-    monitor = JointMonitor(objective, Stopping(tol, max_iter, max_time))
+    monitor = Monitor(objective, Stopping(tol, max_iter, max_time))
     return CrammerSinger().solve(objective, monitor, Start(seed))
 
 
@@ -262,7 +262,7 @@ def test_any_pair_is_certified_by_its_true_values(seed, intercept, scale, size):
     np.testing.assert_allclose(beta.sum(axis=1), 0.0, atol=1e-12 * size)
     if intercept is Intercept.FREE:
         np.testing.assert_allclose(beta.sum(axis=0), 0.0, atol=1e-12 * size)
-    certificate = certify_joint(objective, W, b, beta)
+    certificate = objective.certify(PrimalDual(objective.coef(W), b, beta))
     features, weights = X, coef
     if intercept is Intercept.PENALIZED:
         features, weights, b = np.c_[X, np.ones(15)], np.c_[coef, b], np.zeros(4)
@@ -332,7 +332,7 @@ def test_a_start_at_the_optimum_is_recognised():
     X, y = classes()
     objective = joint(X, y, 5, Intercept.FREE)
     first = solve(objective, 1e-6)
-    monitor = JointMonitor(objective, Stopping(1e-5, 100))
+    monitor = Monitor(objective, Stopping(1e-5, 100))
     again = CrammerSinger().solve(objective, monitor, Start(0, first.beta, first.b))
     assert again.status is Status.OPTIMAL
     assert again.n_iter <= 20

@@ -224,7 +224,7 @@ def test_shrinking_does_not_change_the_answer(loss):
     for _ in range(3000):
         full.run(1)
         full.sweep.threshold = math.inf
-    # What was set aside comes back, as the solver does whenever the certificate disagrees.
+    # What was shrunk comes back, as the solver does whenever the certificate disagrees.
     for _ in range(20):
         shrunk.run(300)
         shrunk.sweep.n_active, shrunk.sweep.threshold = 60, math.inf

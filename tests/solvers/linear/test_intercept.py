@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from maxmargin import Intercept, Objective, Problem, Status
+from maxmargin import Intercept, LinearObjective, Problem, Status
 from maxmargin.losses import HINGE
 from maxmargin.solvers.linear.intercept import short_bias_of
 from synthetic import free_svc
@@ -36,7 +36,9 @@ def test_several_classes_of_wide_sparse_rows_take_few_epochs():
 def test_feature_does_not_depend_on_how_rows_are_stored():
     X, y = wide(n=100, d=300)
     features = [
-        short_bias_of(Objective(Problem(rows, y, np.ones(100)), HINGE, Intercept.FREE)).feature
+        short_bias_of(
+            LinearObjective(Problem(rows, y, np.ones(100)), HINGE, Intercept.FREE)
+        ).feature
         for rows in (X, X.toarray())
     ]
     assert features[0] == pytest.approx(features[1])
@@ -46,6 +48,6 @@ def test_sampled_rows_without_cost_leave_the_usual_feature():
     X, y = wide(n=2048, d=300)
     cost = np.ones(2048)
     cost[::4] = 0.0  # the rows that are sampled
-    objective = Objective(Problem(X, y, cost), HINGE, Intercept.FREE)
+    objective = LinearObjective(Problem(X, y, cost), HINGE, Intercept.FREE)
     typical = np.sqrt(np.average(objective.diagonal, weights=cost))
     assert short_bias_of(objective).feature == pytest.approx(0.15 * typical)

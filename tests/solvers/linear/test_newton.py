@@ -332,7 +332,7 @@ def test_a_sample_has_the_outlying_rows_and_stands_for_all():
 
 
 @pytest.mark.parametrize(("d", "sizes"), [(3, [1000]), (9, [1000, 8000])])
-def test_samples_are_small_copies_unless_only_a_large_one_can_lend(d, sizes, monkeypatch):
+def test_samples_are_small_copies_unless_only_a_large_one_gives_a_hessian(d, sizes, monkeypatch):
     X = np.ones((64_000, d))
     objective = objective_of(HINGE, X=X, y=np.ones(64_000))
     assert Newton()._sample_sizes(objective) == [1000, 8000]
@@ -341,7 +341,7 @@ def test_samples_are_small_copies_unless_only_a_large_one_can_lend(d, sizes, mon
 
 
 @pytest.mark.parametrize(("loss", "sizes"), [(HINGE, [1000, 8000]), (SQUARED_HINGE, [])])
-def test_squared_losses_have_no_sample_that_cannot_lend(loss, sizes):
+def test_squared_losses_have_no_sample_that_gives_no_hessian(loss, sizes):
     objective = objective_of(loss, X=np.ones((64_000, 50)), y=np.ones(64_000))
     assert Newton()._sample_sizes(objective) == sizes
 
@@ -451,7 +451,7 @@ def sampled_level(objective, size):
     some = _core.NewtonLevel(part.rows, terms, bias, False, newton._BLAS)
     whole = _core.NewtonLevel(problem.rows, objective.terms, bias, False, newton._BLAS)
     some.start(np.zeros(problem.n_features + 1), 1.0, None, go_on)
-    whole.borrow(some, places)
+    whole.use_hessian_of(some, places)
     return whole, sample, (some, part, terms)
 
 
@@ -480,7 +480,7 @@ def test_a_sample_lends_its_curvature_if_it_has_rows_enough(size):
 def test_levels_of_different_columns_lend_nothing():
     one, other = (make(SQUARED_HINGE, X)[1].level for X in (None, np.zeros((60, 5))))
     with pytest.raises(ValueError, match="different columns"):
-        one.borrow(other, np.arange(60, dtype=np.int32))
+        one.use_hessian_of(other, np.arange(60, dtype=np.int32))
 
 
 def awkward(kind, n=12_000):
@@ -546,7 +546,7 @@ def test_an_error_while_asking_is_passed_on():
 def test_places_that_are_not_those_of_the_sample_are_refused(places, message):
     _, core, _ = make(SQUARED_HINGE)
     with pytest.raises(ValueError, match=message):
-        core.level.borrow(core.level, places.astype(np.int32))
+        core.level.use_hessian_of(core.level, places.astype(np.int32))
 
 
 @pytest.mark.parametrize("name", ["w", "centre"])

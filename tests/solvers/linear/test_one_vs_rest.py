@@ -8,10 +8,11 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin import Intercept, Objective, Problem, _core
-from maxmargin.certificate import Status, certify
+from maxmargin import Intercept, LinearObjective, Problem, _core
+from maxmargin.certificate import Status
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.multiclass import subproblems as _tasks
+from maxmargin.objectives import PrimalDual, certify
 from maxmargin.solvers import DualCD, Monitor, Stopping
 from maxmargin.solvers.linear import one_vs_rest
 from maxmargin.solvers.linear.intercept import short_bias_of
@@ -34,7 +35,9 @@ def classes(n=90, d=6, K=5, seed=0):
 def objective_of(X, numbers, loss, intercept=Intercept.NONE):
     cost = np.random.default_rng(1).uniform(0.2, 1.0, len(numbers))
     cost[-1] = 0.0
-    return Objective(Problem(X, np.where(numbers == 0, 1.0, -1.0), cost), loss, intercept, 1.0)
+    return LinearObjective(
+        Problem(X, np.where(numbers == 0, 1.0, -1.0), cost), loss, intercept, 1.0
+    )
 
 
 def for_epochs(objective, epochs, tol=1e-12):
@@ -89,8 +92,8 @@ def test_points_of_common_passes_have_the_certificates_of_their_own(loss, storag
     points = one_vs_rest.points_so_far(objectives, [begun[1], begun[4]])
     for objective, point in zip(objectives, points, strict=True):
         together, alone = for_epochs(objective, 2), for_epochs(objective, 2)
-        together.judge_products(point)
-        alone.judge(point.w, point.b, point.beta, point.n_iter)
+        together.judge(point, 1)
+        alone.judge(PrimalDual(point.w, point.b, point.beta), 1)
         ours, theirs = (by.finish("", Status.INTERRUPTED) for by in (together, alone))
         assert ours.b == pytest.approx(theirs.b, abs=1e-12)
         for name in ("primal", "dual", "gap", "kkt_violation", "slack_sum", "margin"):
@@ -118,7 +121,7 @@ def test_classes_begun_together_keep_what_they_have_at_an_interruption(storage, 
     assert model.coef_[: one_vs_rest.GROUP].any(axis=1).all()
     assert not model.coef_[one_vs_rest.GROUP :].any()
     for j, solution in enumerate(model.solutions_[2:], 2):
-        alone = Objective(
+        alone = LinearObjective(
             Problem(X, np.where(numbers == j, 1.0, -1.0), np.full(300, 0.1)), solution.loss
         )
         proven = solution.certificate.relative_gap <= 1e-8
@@ -190,7 +193,7 @@ def test_the_first_epoch_is_that_of_every_class_alone(loss):
         alone = objective_of(X, (numbers != j).astype(np.int32), loss)
         beta, w, order = np.zeros(len(X)), np.zeros(6), np.arange(len(X), dtype=np.int32)
         sweep = _core.Sweep(len(X))
-        sweep.share = 1.0  # no taste of the rows, and no scaling
+        sweep.share = 1.0  # no warm-up pass, and no scaling
         _core.dual_cd(
             alone.problem.rows, alone.terms, alone.problem.squared_norms, _core.Bias(0.0, 0.0),
             False, beta, w, order, sweep, _core.Random(3), 1, 0.0, 1e9,

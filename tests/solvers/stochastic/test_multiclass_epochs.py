@@ -11,8 +11,8 @@ from scipy.optimize import linprog
 
 from maxmargin import Intercept, Status, _core
 from maxmargin.losses import HINGE
-from maxmargin.multiclass_certificate import certify_joint
-from maxmargin.solvers import CrammerSinger, JointMonitor, KernelPegasos, Monitor, Start, Stopping
+from maxmargin.objectives import PrimalDual
+from maxmargin.solvers import CrammerSinger, KernelPegasos, Monitor, Start, Stopping
 from maxmargin.solvers.stochastic.epochs import Iterate
 from maxmargin.solvers.stochastic.multiclass_epochs import ClassDescent, Layout
 from maxmargin.solvers.stochastic.pegasos import (
@@ -193,12 +193,12 @@ def test_a_moved_anchor_leaves_the_intercepts(solver):
 
 
 def fit(objective, solver, tol=2e-2, max_iter=200, start=None):
-    monitor = JointMonitor(objective, Stopping(tol, max_iter))
+    monitor = Monitor(objective, Stopping(tol, max_iter))
     return solver.solve(objective, monitor, start or Start(0))
 
 
 def exact(objective, tol=1e-7):
-    return CrammerSinger().solve(objective, JointMonitor(objective, Stopping(tol)), Start(0))
+    return CrammerSinger().solve(objective, Monitor(objective, Stopping(tol)), Start(0))
 
 
 def larger(intercept=Intercept.FREE, storage="dense", C=0.02):
@@ -241,7 +241,7 @@ def test_the_certificate_is_of_what_is_returned(intercept, rule):
     objective = make(intercept)
     solution = fit(objective, SGD(rule=rule), max_iter=4, tol=1e-9)
     W, b = objective.lay_out(solution.w), solution.b
-    again = certify_joint(objective, W, b, solution.beta)
+    again = objective.certify(PrimalDual(objective.coef(W), b, solution.beta))
     assert again.gap == pytest.approx(solution.certificate.gap)
     assert again.primal == pytest.approx(objective.primal(solution.w, b))
     assert again.dual == pytest.approx(objective.dual(solution.beta))
@@ -288,7 +288,7 @@ def test_a_start_is_not_lost(solver, intercept):
     start = Start(0, best.beta, best.b)
     assert fit(objective, solver, tol=1e-5, start=start).n_iter == 0
     again = fit(objective, solver, tol=1e-12, max_iter=2, start=start)
-    # W is made anew of a beta that was balanced for the proof: not quite the W of the solution.
+    # W is made again of a beta that was balanced for the proof: not quite the W of the solution.
     slack = 1e-7 if intercept is Intercept.FREE else 1e-10
     assert again.certificate.gap <= 1.001 * best.certificate.gap + slack * best.certificate.primal
 

@@ -11,8 +11,8 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import scale
 
 from maxmargin import Intercept, Problem, Status, _core
-from maxmargin.certificate import certify
 from maxmargin.losses import HINGE
+from maxmargin.objectives import certify
 from maxmargin.solvers import Monitor, Start, Stopping
 from maxmargin.solvers.stochastic.epochs import Descent, Iterate, curvature
 from maxmargin.solvers.stochastic.pegasos import Pegasos, PegasosMethod, PegasosStream, batch_seed

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
-from maxmargin.objectives.objective import Objective, expansion_blocks
+from maxmargin.objectives.base import PrimalDual
+from maxmargin.objectives.kernel import KernelObjective, expansion_blocks
+from maxmargin.objectives.standard_form import StandardForm
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.monitor import Monitor
-from maxmargin.solvers.kernel.dense_smo import STEPS_PER_LOOK, StallCount
-from maxmargin.solvers.kernel.standard_form import DualForm
+from maxmargin.solvers.kernel.dense_smo import STEPS_PER_CHECK_OF_GAP, StallCount
 
 Index = NDArray[np.intp]
 
@@ -58,10 +59,10 @@ class ActiveSet:
     """A dual point, a row of variables for each group, z = Kβ, and the samples that may change."""
 
     def __init__(
-        self, objective: Objective, form: DualForm, variables: Array, z: Array, most: int
+        self, objective: KernelObjective, form: StandardForm, variables: Array, z: Array, most: int
     ) -> None:
-        assert objective.kernel is not None
-        self.objective, self.form, self.kernel, self.most = objective, form, objective.kernel, most
+        self.objective, self.form, self.most = objective, form, most
+        self.kernel = objective.kernel
         self.variables, self.z = form.by_group(variables).copy(), z.copy()
         self.lower, self.upper = form.by_group(form.lower), form.by_group(form.upper)
         self.target = form.target[: len(z)]
@@ -176,12 +177,12 @@ def _until_others_join(
     """Make outer steps until the gap of all samples is proven, or some that are not active gain."""
     tol = _AMPLE * monitor.tol
     while True:
-        left = monitor.iterations_left(before + smo.outer_steps, STEPS_PER_LOOK)
+        left = monitor.iterations_left(before + smo.outer_steps, STEPS_PER_CHECK_OF_GAP)
         satisfied = smo.run(tol, point.form.negligible, left, monitor.stopped)
         n_iter = before + smo.outer_steps
         if not point.take(smo, monitor):
             return monitor.halted(n_iter)
-        status = monitor.judge_expansion(point.beta, point.z, n_iter)
+        status = monitor.judge(PrimalDual(None, 0.0, point.beta, point.z), n_iter)
         if status is not Status.RUNNING or point.joining():
             return status
         if satisfied:
@@ -191,12 +192,12 @@ def _until_others_join(
 
 
 class Refinement:
-    """The change from float32 to float64, made once: when float32 has cost as much, or is in vain.
+    """The change from float32 to float64, made once: when float32 has cost as much, or stalls.
 
     `pairs_before` says how many pairs of SMO cost as much.
     """
 
-    def __init__(self, objective: Objective, form: DualForm, pairs_before: float) -> None:
+    def __init__(self, objective: KernelObjective, form: StandardForm, pairs_before: float) -> None:
         self.objective, self.form, self.pairs_before = objective, form, pairs_before
         self.result, self.tried = Refined(), False
         self.variables = self.z = np.zeros(0)

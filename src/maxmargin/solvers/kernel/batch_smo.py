@@ -9,32 +9,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 import maxmargin._core as _core
-from maxmargin.certificate import Status, summed_expansion
-from maxmargin.data.arrays import Array
+from maxmargin.certificate import Status
+from maxmargin.data.arrays import UNIT, Array
 from maxmargin.kernels import Precomputed
 from maxmargin.losses import HINGE
-from maxmargin.objectives.objective import NEGLIGIBLE, Frame, Intercept, Objective, short
+from maxmargin.objectives.base import NEGLIGIBLE, Intercept
+from maxmargin.objectives.kernel import KernelObjective, Setting, expansion_certificate
+from maxmargin.objectives.nu import NuObjective, shares_of, short
 from maxmargin.objectives.rounding import expansion_error
-from maxmargin.runtime.monitor import Monitor, shares
+from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Record, Solution
-from maxmargin.solvers.kernel.dense_smo import STEPS_PER_LOOK, refuse_improper
+from maxmargin.solvers.kernel.dense_smo import STEPS_PER_CHECK_OF_GAP, refuse_improper
 
 #: Rows, targets and costs of one problem.
 Task = tuple[NDArray[np.intp], Array, Array]
 
 
-def can_solve(objective: Objective) -> bool:
+def can_solve(objective: KernelObjective) -> bool:
     """Whether problems like this one can be solved together."""
     known = isinstance(objective.kernel, Precomputed) and objective.kernel.mercer is True
-    return known and objective.loss is HINGE and not objective.hard
+    kinds = (KernelObjective, NuObjective)
+    return known and objective.loss is HINGE and type(objective) in kinds
 
 
 def solve_parts(
     name: str,
-    objective: Objective,
+    objective: KernelObjective,
     places: Array,
     tasks: Sequence[Task],
-    masses: Sequence[float | None],
+    nu_sums: Sequence[float | None],
     monitor: Monitor,
 ) -> list[Solution | Array]:
     """Solve problems over some samples of a kernel matrix; β if the first look is no proof.
@@ -51,12 +54,13 @@ def solve_parts(
     ends = np.cumsum([len(own) for own, _, _ in tasks], dtype=np.int32)
     begins = np.concatenate([[0], ends[:-1]])
     totals = np.add.reduceat(cost, begins)
-    given = np.zeros(len(tasks)) if objective.mass is None else np.array(masses, dtype=np.float64)
+    nu = nu_sums[0] is not None
+    given = np.array(nu_sums, dtype=np.float64) if nu else np.zeros(len(tasks))
     diagonal = np.diagonal(K)[samples]
     negligible = _negligible(diagonal, begins, totals, given)
 
     parts = _core.Parts(K, ends, samples, y, cost, given, free)
-    beta, most = np.zeros(len(y)), monitor.iterations_left(0, STEPS_PER_LOOK)
+    beta, most = np.zeros(len(y)), monitor.iterations_left(0, STEPS_PER_CHECK_OF_GAP)
     outcomes = parts.solve(negligible, monitor.tol, most, monitor.stopped, beta)
     verdicts, seconds = parts.judge(beta), monitor.seconds
 
@@ -64,16 +68,17 @@ def solve_parts(
         outcome, verdict = outcomes[task], verdicts[task]
         coef, n_iter = beta[begins[task] : ends[task]], outcome.outer_steps
         loss, b, notes = objective.loss, verdict.b, {}
-        if objective.mass is not None:
-            loss, notes = replace(loss, target_scale=verdict.number), shares(verdict.fractions)
-        frame = Frame(loss, free, masses[task], float(negligible[task]), convex=True)
+        if nu:
+            loss, notes = replace(loss, target_scale=verdict.number), shares_of(verdict.fractions)
+        setting = Setting(loss, free, nu_sums[task], float(negligible[task]), convex=True)
         squares = verdict.square, verdict.square, 0.0
         own, tally = diagonal[begins[task] : ends[task]], verdict.tally
         error = expansion_error(coef, own, verdict.square, objective.value_rounding).spread
+        error += UNIT * loss.target_scale * bool(error)  # of z + b at a kink
         doubt = 4.0 * error * (float(totals[task]) + tally.size)
-        certificate = summed_expansion(frame, tally, b, squares, doubt, Status.OPTIMAL)
+        certificate = expansion_certificate(setting, tally, b, squares, doubt, Status.OPTIMAL)
         proven = outcome.satisfied and certificate.relative_gap <= monitor.tol
-        if not proven or (objective.mass is not None and short(coef, own, verdict.square)):
+        if not proven or (nu and short(coef, own, verdict.square)):
             return coef
         record = Record(seconds, n_iter, certificate.primal, certificate.dual, certificate.gap)
         notes |= {"violation": outcome.violation, "steps": outcome.steps}
@@ -83,10 +88,10 @@ def solve_parts(
     return [solution(task) for task in range(len(tasks))]
 
 
-def _negligible(diagonal: Array, begins: NDArray[np.intp], totals: Array, masses: Array) -> Array:
+def _negligible(diagonal: Array, begins: NDArray[np.intp], totals: Array, nu_sums: Array) -> Array:
     """Return `Objective.negligible` of each problem."""
-    if masses.any():
-        return np.zeros_like(masses)
+    if nu_sums.any():
+        return np.zeros_like(nu_sums)
     longest = np.maximum.reduceat(diagonal, begins)
     with np.errstate(over="ignore"):
         needed = np.divide(0.5, longest, out=np.full_like(longest, np.inf), where=longest > 0.0)

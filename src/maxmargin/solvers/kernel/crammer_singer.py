@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import maxmargin._core as _core
-from maxmargin.certificate import Certificate, Status
+from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
 from maxmargin.data.checks import as_floats, check_count, check_positive
-from maxmargin.multiclass_certificate import certify_joint_expansion
-from maxmargin.objectives.crammer_singer import JointExpansion, balance
-from maxmargin.objectives.objective import Intercept
+from maxmargin.objectives.balance import balance
+from maxmargin.objectives.base import Intercept, PrimalDual
+from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObjective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Start
@@ -23,16 +22,16 @@ from maxmargin.solvers.kernel.crammer_singer_active_set import face_step
 from maxmargin.solvers.kernel.row_source import KernelSamples, affords_float64
 from maxmargin.solvers.kernel.smo import (
     exact_values,
+    kernel_matrix,
     out_of_memory,
     refuse_huge,
     refuse_negative,
     row_capacities,
-    whole,
 )
 
 #: Between looks at a gap that is not promising. Small problems are looked at often: a look brings a
 #: step in all free variables at once.
-_STEPS_PER_LOOK, _STEPS_IF_SMALL = 500, 20
+_STEPS_PER_CHECK_OF_GAP, _STEPS_IF_SMALL = 500, 20
 
 #: Looks in a row that neither lower the gap by a tenth nor, unless a proof was expected, raise the
 #: dual beyond rounding.
@@ -43,40 +42,6 @@ _CENTRE = 16
 
 #: Samples at which sums of float32 kernel values are compared with float64.
 _TRIED = 64
-
-
-class ExpansionMonitor(Monitor):
-    """A Monitor of a JointExpansion: w is a matrix of shape (K, n) and b a vector."""
-
-    objective: JointExpansion  # type: ignore[assignment]
-
-    def __init__(self, objective: JointExpansion, *settings: Any) -> None:
-        super().__init__(objective, *settings)  # type: ignore[arg-type]
-
-    def judge_classes(
-        self, beta: Array, b: Array, z: Array, n_iter: int, error: tuple[Array, float] | None
-    ) -> Status:
-        """Certify a feasible β with z = Kβ; remember it if its gap is the smallest, and decide."""
-        certificate = certify_joint_expansion(self.objective, beta, b, z, error)
-        self.doubt = 0.0 if error is None else self.objective.doubt(z + b, beta, error)
-        self.latest = certificate
-        if self._best is None or certificate.gap <= self._best.gap:
-            self._keep_classes(certificate, beta, b)
-        return self._decide(n_iter)
-
-    def improve_classes(self, beta: Array, b: Array, z: Array) -> None:
-        """Take this point instead of the best one, if its gap is smaller."""
-        certificate = certify_joint_expansion(self.objective, beta, b, z)
-        if self._best is not None and certificate.gap < self._best.gap:
-            self._keep_classes(certificate, beta, b)
-
-    def _keep_classes(self, certificate: Certificate, beta: Array, b: Array) -> None:
-        self._primal = (certificate.primal, beta.T, b)
-        self._dual = (certificate.dual, beta)
-        self._best = certificate
-
-    def _certify_best(self) -> Certificate:
-        return certify_joint_expansion(self.objective, self._dual[1], self._primal[2])
 
 
 @dataclass(frozen=True)
@@ -102,7 +67,9 @@ class ClassSMO:
         if self.cache_size is not None:
             check_positive("cache_size", self.cache_size, advice="It is in megabytes.")
 
-    def solve(self, objective: JointExpansion, monitor: ExpansionMonitor, start: Start) -> Solution:
+    def solve(
+        self, objective: KernelCrammerSingerObjective, monitor: Monitor, start: Start
+    ) -> Solution:
         """Make outer steps; when the gap looks small enough, ask for the proof."""
         if objective.kernel.mercer is not False:
             refuse_negative(objective.diagonal)
@@ -114,13 +81,13 @@ class ClassSMO:
             raise out_of_memory(self.cache_size, n, self.working_set) from error
 
     def _solve(
-        self, objective: JointExpansion, monitor: ExpansionMonitor, start: Start
+        self, objective: KernelCrammerSingerObjective, monitor: Monitor, start: Start
     ) -> Solution:
         n, X = objective.problem.n_samples, objective.problem.X
         small = n <= self.small and objective.kernel.mercer is not None
-        K = whole(objective) if small else None
+        K = kernel_matrix(objective) if small else None
         ascent = _Ascent(self, objective, K)
-        most = _STEPS_PER_LOOK if K is None else _STEPS_IF_SMALL
+        most = _STEPS_PER_CHECK_OF_GAP if K is None else _STEPS_IF_SMALL
         steps, tol = monitor.iterations_left(0, most), monitor.tol
         if start.beta is not None:  # a start is looked at before the first step
             b = np.zeros(objective.n_classes) + start.b
@@ -142,7 +109,8 @@ class ClassSMO:
             if z is None:
                 z = ascent.summed(beta)
                 error = _error(objective, beta, z)
-            status = monitor.judge_classes(beta, b, z, ascent.engine.outer_steps, error)
+            point = PrimalDual(None, b, beta, z, error=error)
+            status = monitor.judge(point, ascent.engine.outer_steps)
             if status is not Status.RUNNING:
                 break
             gap, dual = monitor.latest.gap, monitor.latest.dual
@@ -158,7 +126,8 @@ class ClassSMO:
             ascent.go_on(*_moved(objective, beta, b, z) if exact else (beta, b, z))
             steps = monitor.iterations_left(ascent.engine.outer_steps, most)
         if status is Status.OPTIMAL and exact:
-            monitor.improve_classes(*_moved(objective, beta, b, z))
+            beta, b, z = _moved(objective, beta, b, z)
+            monitor.improve(PrimalDual(None, b, beta, z))
         return monitor.finish(self.name, status, **ascent.notes)
 
 
@@ -169,7 +138,9 @@ class _Ascent:
     class, which the intercepts make up for; nothing else changes but the conditioning.
     """
 
-    def __init__(self, setting: ClassSMO, objective: JointExpansion, K: Array | None) -> None:
+    def __init__(
+        self, setting: ClassSMO, objective: KernelCrammerSingerObjective, K: Array | None
+    ) -> None:
         problem, self.objective = objective.problem, objective
         self.free = objective.intercept is Intercept.FREE
         self.shape = (objective.n_classes, problem.n_samples)
@@ -243,7 +214,9 @@ def _shares(some: NDArray[np.intp], n: int) -> Array:
     return shares
 
 
-def _moved(objective: JointExpansion, beta: Array, b: Array, z: Array) -> tuple[Array, ...]:
+def _moved(
+    objective: KernelCrammerSingerObjective, beta: Array, b: Array, z: Array
+) -> tuple[Array, ...]:
     """Return the point after a step in all free variables at once, where that raises the dual."""
     found = face_step(objective, beta, b, z) if objective.convex else None
     if found is None:
@@ -259,7 +232,7 @@ def _moved(objective: JointExpansion, beta: Array, b: Array, z: Array) -> tuple[
     return (after, b + found[1], values) if now > before else (beta, b, z)
 
 
-def _error(objective: JointExpansion, beta: Array, z: Array) -> tuple[Array, float]:
+def _error(objective: KernelCrammerSingerObjective, beta: Array, z: Array) -> tuple[Array, float]:
     """Mean by class and spread of the error of z, from support vectors and others in float64."""
     X, support, everyone = objective.problem.X, np.flatnonzero(beta.any(axis=1)), np.arange(len(z))
     if len(support) == 0:

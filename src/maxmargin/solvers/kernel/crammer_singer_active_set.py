@@ -6,8 +6,8 @@ import numpy as np
 from scipy import linalg
 
 from maxmargin.data.arrays import Array
-from maxmargin.objectives.crammer_singer import JointExpansion
-from maxmargin.objectives.objective import Intercept
+from maxmargin.objectives.base import Intercept
+from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObjective
 
 #: Free variables up to which their system is solved.
 _FEW_FREE = 300
@@ -17,7 +17,7 @@ _LITTLE = 1e-12
 
 
 def face_step(
-    objective: JointExpansion, beta: Array, b: Array, z: Array
+    objective: KernelCrammerSingerObjective, beta: Array, b: Array, z: Array
 ) -> tuple[Array, Array] | None:
     """Return the change of β and b to the best point of the face that β is on; z = Kβ.
 

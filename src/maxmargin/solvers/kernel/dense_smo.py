@@ -9,15 +9,15 @@ import numpy as np
 import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
-from maxmargin.objectives.objective import Objective
+from maxmargin.objectives.base import PrimalDual
+from maxmargin.objectives.kernel import KernelObjective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.kernel.row_source import LARGEST, refuse_huge_values
-from maxmargin.solvers.kernel.standard_form import DualForm
 
 #: Outer steps between looks at a gap that is not promising.
-STEPS_PER_LOOK = 100
+STEPS_PER_CHECK_OF_GAP = 100
 
 #: Looks in a row at points that seemed good enough, without a gap lower by a tenth.
 _PATIENCE = 30
@@ -36,10 +36,9 @@ class StallCount:
         return self._failures >= _PATIENCE
 
 
-def solve_whole(name: str, objective: Objective, monitor: Monitor, start: Start) -> Solution:
+def solve_whole(name: str, objective: KernelObjective, monitor: Monitor, start: Start) -> Solution:
     """Make outer steps; when the gap looks small enough, ask for the proof."""
-    form, kernel, X = DualForm.of(objective), objective.kernel, objective.problem.X
-    assert kernel is not None
+    form, kernel, X = objective.standard_form(), objective.kernel, objective.problem.X
     K = kernel(X, X)
     if kernel.mercer is None:
         refuse_huge_values(K)
@@ -55,14 +54,14 @@ def solve_whole(name: str, objective: Objective, monitor: Monitor, start: Start)
         form.epsilon,
         form.balanced,
     )
-    begin = form.begin if start.beta is None else form.unfold(objective, start.beta)
+    begin = form.begin if start.beta is None else objective.variables(form, start.beta)
     if begin.any():
         smo.start(form.by_group(begin))
     tol, stall = monitor.tol, StallCount()
-    steps = 0 if start.beta is not None else monitor.iterations_left(0, STEPS_PER_LOOK)
+    steps = 0 if start.beta is not None else monitor.iterations_left(0, STEPS_PER_CHECK_OF_GAP)
     while True:
         satisfied = smo.run(tol, form.negligible, steps, monitor.stopped)
-        status = monitor.judge_expansion(smo.beta, smo.values, smo.outer_steps)
+        status = monitor.judge(PrimalDual(None, 0.0, smo.beta, smo.values), smo.outer_steps)
         if status is not Status.RUNNING:
             break
         if satisfied:
@@ -70,7 +69,7 @@ def solve_whole(name: str, objective: Objective, monitor: Monitor, start: Start)
             if stall.reached(monitor.history[-1].gap):
                 status = Status.STALLED
                 break
-        steps = monitor.iterations_left(smo.outer_steps, STEPS_PER_LOOK)
+        steps = monitor.iterations_left(smo.outer_steps, STEPS_PER_CHECK_OF_GAP)
     return monitor.finish(name, status, violation=smo.violation, steps=smo.steps)
 
 

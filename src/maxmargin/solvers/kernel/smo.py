@@ -14,23 +14,23 @@ from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
 from maxmargin.data.checks import as_floats, check_count, check_positive
 from maxmargin.kernels import Precomputed
-from maxmargin.objectives.crammer_singer import JointExpansion
-from maxmargin.objectives.objective import Objective, SumError
+from maxmargin.objectives.base import PrimalDual, SumError
+from maxmargin.objectives.hard_margin import HardMarginObjective
+from maxmargin.objectives.kernel import KernelObjective
+from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObjective
+from maxmargin.objectives.nu import NuObjective
+from maxmargin.objectives.standard_form import StandardForm
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.kernel.active_set import Refinement, affordable
 from maxmargin.solvers.kernel.dense_smo import solve_whole
+from maxmargin.solvers.kernel.free_variables import moved
 from maxmargin.solvers.kernel.row_source import KernelSamples, affords_float64, refuse_huge_values
-from maxmargin.solvers.kernel.standard_form import DualForm, moved
+from maxmargin.solvers.kernel.stalled import settled
 from maxmargin.solvers.kernel.subset_start import NEAR, Screening
-from maxmargin.solvers.requirements import require_intercept
-
-#: Between looks at a gap that is not promising. Hard margins are looked at often: a look brings a
-#: step in all free variables at once; and ν-problems, whose optimum may be so near 0 that it shows
-#: in float64 only.
-_STEPS_PER_LOOK, _STEPS_IF_HARD, _STEPS_IF_NU = 1000, 10, 200
+from maxmargin.solvers.requirements import require
 
 #: Restarts from residuals in float64 in a row that do not lower the gap by a tenth. Each is a step
 #: of iterative refinement: what float32 gets wrong is relative to the change that it makes, and at
@@ -118,11 +118,16 @@ class SMO:
         if self.cache_size is not None:
             check_positive("cache_size", self.cache_size, advice="It is in megabytes.")
 
-    def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
+    def solve(self, objective: KernelObjective, monitor: Monitor, start: Start) -> Solution:
         """Make outer steps; when the gap looks small enough, ask for the proof."""
         _require(objective)
         if self._is_small(objective):
-            return solve_whole(self.name, objective, monitor, start)
+            found = solve_whole(self.name, objective, monitor, start)
+        else:
+            found = self._solve_large(objective, monitor, start)
+        return settled(self, objective, monitor, found)
+
+    def _solve_large(self, objective: KernelObjective, monitor: Monitor, start: Start) -> Solution:
         _require_float32(objective)
         try:
             return self._solve(objective, monitor, start)
@@ -130,8 +135,8 @@ class SMO:
             n = objective.problem.n_samples
             raise out_of_memory(self.cache_size, n, self.working_set) from error
 
-    def _solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
-        n, form = objective.problem.n_samples, DualForm.of(objective)
+    def _solve(self, objective: KernelObjective, monitor: Monitor, start: Start) -> Solution:
+        n, form = objective.problem.n_samples, objective.standard_form()
         X, kernel = objective.problem.X, objective.kernel
         samples = start.samples or KernelSamples(kernel, X, self.n_threads)
         smo = self._engine(form, samples)
@@ -139,16 +144,16 @@ class SMO:
         begin, z = self._begin(objective, part, start)
         if z is not None:
             smo.go_on(begin, *form.state(begin, z))
-        steps, tol = 0, monitor.tol  # a start is looked at before the first step
-        most = _steps_per_look(objective)
+        steps, tol = 0, monitor.tol  # a start is certified before the first step
+        most = objective.gap_check_interval
         whole = start.beta is None and not (part.n_iter and begin.any())
         if whole:
             steps = monitor.iterations_left(part.n_iter, most)
         shrinking = whole and monitor.tol < NEAR and part.applies() and _short_of_rows(samples, n)
-        doubts, hope = 0, _Hope()
+        doubts, stall = 0, StallDetector(hulls=form.hulls)
         float64 = Refinement(objective, form, self._pairs_before_float64(samples, n))
         while True:
-            if not objective.hard:
+            if not form.hulls:
                 monitor.follow(lambda: (part.n_iter + smo.outer_steps, smo.dual))
             satisfied = _run(smo, form, NEAR if shrinking else tol, steps, monitor, float64)
             variables = smo.beta
@@ -156,7 +161,7 @@ class SMO:
             z, error = _sums(objective, beta, (form.target - smo.residual)[:n], doubts, monitor)
             exact = error is None
             n_iter = part.n_iter + smo.outer_steps + float64.result.n_iter
-            status = monitor.judge_expansion(beta, z, n_iter, error)
+            status = monitor.judge(PrimalDual(None, 0.0, beta, z, error=error), n_iter)
             if status is not Status.RUNNING:
                 break
             if shrinking and satisfied:
@@ -166,10 +171,10 @@ class SMO:
             if satisfied:
                 tol *= 0.5
                 doubts += monitor.doubt > _DOUBTFUL * monitor.tol * abs(monitor.dual)
-            lost = (satisfied or not objective.hard) and hope.lost(monitor, satisfied, exact)
+            lost = stall.reached(monitor, satisfied, exact)
             if lost and not (exact or satisfied):
-                doubts, hope, lost = 2, _Hope(), False
-            if float64.due(smo, lost or (exact and hope.slow)):
+                doubts, stall, lost = 2, StallDetector(hulls=form.hulls), False
+            if float64.due(smo, lost or (exact and stall.slow)):
                 known = z if exact else exact_values(objective, beta, monitor)
                 status = float64.run(smo, monitor, known, affordable(self.cache_size), n_iter)
                 variables, z, exact = float64.variables, float64.z, known is not None
@@ -203,7 +208,7 @@ class SMO:
         return min(self.working_set, max(_LEAST_SET, n // _SETS))
 
     def _begin(
-        self, objective: Objective, part: Screening, start: Start
+        self, objective: KernelObjective, part: Screening, start: Start
     ) -> tuple[Array, Array | None]:
         """Return where to start, and Kβ there if there was time for it."""
         if start.beta is None and part.applies():
@@ -211,13 +216,15 @@ class SMO:
                 return part.beta, part.z
             if part.monitor.stopped():  # what was found so far is the answer
                 return part.beta, part.values()
-        begin = part.form.begin if start.beta is None else part.form.unfold(objective, start.beta)
+        begin = part.form.begin
+        if start.beta is not None:
+            begin = objective.variables(part.form, start.beta)
         beta = part.form.fold(begin)
         return begin, _values(objective, part.samples, beta, part.monitor)
 
     def _engine(
         self,
-        form: DualForm,
+        form: StandardForm,
         samples: KernelSamples,
         part: NDArray[np.intp] | None = None,
     ) -> _core.Smo:
@@ -237,22 +244,22 @@ class SMO:
             *row_capacities(samples, len(target), self.cache_size, working),
         )
 
-    def _is_small(self, objective: Objective) -> bool:
+    def _is_small(self, objective: KernelObjective) -> bool:
         kernel = objective.kernel
-        assert kernel is not None
         fast = kernel.mercer is not None or isinstance(kernel, Precomputed)
         return fast and objective.problem.n_samples <= self.small
 
 
-class _Hope:
+class StallDetector:
     """Counts the looks in a row that brought nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, hulls: bool) -> None:
+        self.hulls = hulls
         self.least, self.failures = math.inf, 0
         self.highest, self.in_vain = -math.inf, 0
         self.slow = False  # the last point that seemed good enough did not halve the gap
 
-    def lost(self, monitor: Monitor, satisfied: bool, exact: bool) -> bool:
+    def reached(self, monitor: Monitor, satisfied: bool, exact: bool) -> bool:
         """Whether there are too many of points that seemed good enough, or after all the steps."""
         if satisfied:
             gap = monitor.history[-1].gap
@@ -260,6 +267,8 @@ class _Hope:
             self.failures = 0 if gap < 0.9 * self.least else self.failures + 1
             self.least = min(self.least, gap)
             return self.failures >= (_PATIENCE if exact else 3)
+        if self.hulls and monitor.latest.primal < math.inf:
+            return False  # D need not rise from one gap check to the next
         dual = monitor.latest.dual
         self.in_vain = 0 if dual > self.highest else self.in_vain + 1
         self.highest = max(self.highest, dual)
@@ -268,7 +277,7 @@ class _Hope:
 
 def _run(
     smo: _core.Smo,
-    form: DualForm,
+    form: StandardForm,
     tol: float,
     steps: int,
     monitor: Monitor,
@@ -289,28 +298,23 @@ def _run(
             return False
 
 
-def _moved(objective: Objective, form: DualForm, variables: Array, z: Array) -> tuple[Array, Array]:
+def _moved(
+    objective: KernelObjective, form: StandardForm, variables: Array, z: Array
+) -> tuple[Array, Array]:
     """Return the variables after a step in all free ones at once, and Kβ there."""
     after = moved(objective, form, variables, z)
     return after, z + objective.kernel_values(form.fold(after) - form.fold(variables))
 
 
-def _steps_per_look(objective: Objective) -> int:
-    if objective.hard:
-        return _STEPS_IF_HARD
-    return _STEPS_PER_LOOK if objective.mass is None else _STEPS_IF_NU
-
-
-def whole(objective: Objective | JointExpansion) -> Array:
+def kernel_matrix(objective: KernelObjective | KernelCrammerSingerObjective) -> Array:
     """Return K in float64, exactly symmetric."""
-    assert objective.kernel is not None
     K = objective.kernel(objective.problem.X, objective.problem.X)
     refuse_huge_values(K)
     return np.ascontiguousarray(0.5 * (K + K.T))
 
 
 def _values(
-    objective: Objective, samples: KernelSamples, beta: Array, monitor: Monitor
+    objective: KernelObjective, samples: KernelSamples, beta: Array, monitor: Monitor
 ) -> Array | None:
     """Kβ; None if there is no time for it."""
     n = len(beta)
@@ -320,10 +324,9 @@ def _values(
 
 
 def exact_values(
-    objective: Objective | JointExpansion, beta: Array, monitor: Monitor
+    objective: KernelObjective | KernelCrammerSingerObjective, beta: Array, monitor: Monitor
 ) -> Array | None:
     """Kβ in float64; None if it is to stop first."""
-    assert objective.kernel is not None
     size = _VALUES_PER_POLL if objective.kernel.formula() is None else 16 * _VALUES_PER_POLL
     values = np.zeros_like(beta)
     for rows, block in objective.kernel_blocks(beta, size):
@@ -334,7 +337,7 @@ def exact_values(
 
 
 def _sums(
-    objective: Objective, beta: Array, z: Array, doubts: int, monitor: Monitor
+    objective: KernelObjective, beta: Array, z: Array, doubts: int, monitor: Monitor
 ) -> tuple[Array, SumError | None]:
     """Return Kβ, and its error if it has one: z from float32 rows, unless float64 is not felt.
 
@@ -349,7 +352,7 @@ def _sums(
     return _sharpened(objective, beta, z, error, monitor) if doubts else (z, error)
 
 
-def _error(objective: Objective, beta: Array, z: Array) -> SumError:
+def _error(objective: KernelObjective, beta: Array, z: Array) -> SumError:
     """Mean and spread of the error of z, summed from float32 rows, by a sample in float64.
 
     The sample is of support vectors on the edge, where an error counts most, and of all samples.
@@ -360,9 +363,8 @@ def _error(objective: Objective, beta: Array, z: Array) -> SumError:
     return SumError(float(apart.mean()), float(apart.std()))
 
 
-def _exact_at(objective: Objective, beta: Array, rows: NDArray[np.intp]) -> Array:
+def _exact_at(objective: KernelObjective, beta: Array, rows: NDArray[np.intp]) -> Array:
     """Return Kβ at some samples, in float64."""
-    assert objective.kernel is not None
     X, support = objective.problem.X, np.flatnonzero(beta)
     some, values = X[rows], np.zeros(len(rows))
     for begin in range(0, len(support), _TOGETHER):
@@ -372,14 +374,10 @@ def _exact_at(objective: Objective, beta: Array, rows: NDArray[np.intp]) -> Arra
 
 
 def _sharpened(
-    objective: Objective, beta: Array, z: Array, error: SumError, monitor: Monitor
+    objective: KernelObjective, beta: Array, z: Array, error: SumError, monitor: Monitor
 ) -> tuple[Array, SumError]:
     """Make the sums of the samples near a kink in float64: an error counts most there."""
-    if objective.hard:
-        return z, error
-    b, number = objective.best_offsets(z)
-    posed = objective if objective.mass is None else objective.at(number)
-    exact = posed.near_kink(z + b, 4.0 * (abs(error.mean) + error.spread))
+    exact = objective.near_kinks(z, 4.0 * (abs(error.mean) + error.spread))
     near, z = np.flatnonzero(exact), z.copy()
     for begin in range(0, len(near), _TOGETHER):
         some = near[begin : begin + _TOGETHER]
@@ -429,19 +427,16 @@ def row_capacity(n: int, cache_size: float | None, least: int) -> int:
     return int(min(n, max(least, size // (4 * n))))
 
 
-def _require(objective: Objective) -> None:
-    if objective.kernel is None:
-        raise ValueError("solver='smo' needs an objective with a kernel: kernel=Linear().")
+def _require(objective: KernelObjective) -> None:
+    require(objective, "smo", (KernelObjective, NuObjective, HardMarginObjective))
     if not objective.loss.bounded or not objective.loss.regularized:
         raise ValueError(
             f"solver='smo' is for the hinge and epsilon-insensitive losses, not for"
             f" {objective.loss.name!r}."
         )
-    require_intercept(objective, "smo")
 
 
-def _require_float32(objective: Objective) -> None:
-    assert objective.kernel is not None
+def _require_float32(objective: KernelObjective) -> None:
     if objective.kernel.mercer is not False:
         refuse_negative(objective.diagonal)
     refuse_huge(objective.diagonal)

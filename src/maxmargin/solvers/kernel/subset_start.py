@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 import maxmargin._core as _core
 from maxmargin.data.arrays import Array
+from maxmargin.objectives.standard_form import StandardForm
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solvers.kernel.row_source import KernelSamples
-from maxmargin.solvers.kernel.standard_form import DualForm
 
 Index = NDArray[np.intp]
 
@@ -47,7 +47,7 @@ class Screening:
 
     def __init__(
         self,
-        form: DualForm,
+        form: StandardForm,
         samples: KernelSamples,
         engine: Callable[[Index], _core.Smo],
         monitor: Monitor,
@@ -129,7 +129,7 @@ class Screening:
         return gap <= tol * abs(form.state(beta, self.z)[1])
 
     def values(self) -> Array:
-        """Kβ anew, whatever the clock says."""
+        """Kβ again, whatever the clock says."""
         return self._sums(np.arange(len(self.beta)), self.beta)
 
     def _sums(self, some: Index, change: Array) -> Array:

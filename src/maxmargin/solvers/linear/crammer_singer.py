@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 import maxmargin._core as _core
-from maxmargin.certificate import Certificate, Status
-from maxmargin.data.arrays import Array
-from maxmargin.multiclass_certificate import certify_joint
-from maxmargin.objectives.crammer_singer import JointObjective
-from maxmargin.objectives.objective import Intercept
+from maxmargin.certificate import Status
+from maxmargin.objectives.base import Intercept, PrimalDual
+from maxmargin.objectives.crammer_singer import CrammerSingerObjective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.linear.intercept import short_bias_of
 
-#: The rows set aside come back whenever the sweep's gap has fallen by this factor, and as many
+#: Shrunk rows come back whenever the sweep's gap has fallen by this factor, and as many
 #: steps as three visits to every row have been made.
 RECALL, VISITS = 0.25, 3
 
@@ -32,35 +29,9 @@ RELAX, LAST_RELAX, NEAR, TRUST = 1.4, 0.8, 2.5, 0.85
 #: Epochs are made in float32 down to this gap, and to the first look at most.
 NARROW_GAP = 1e-4
 
-#: A proof costs about two visits to every row: without hope it is not asked for before this many.
+#: A proof costs about two visits to every row: one that is not expected to succeed is not asked for
+#: before this many.
 VISITS_BEFORE_LOOK = 32
-
-
-class JointMonitor(Monitor):
-    """A Monitor of a JointObjective: w is a matrix of shape (K, d) and b a vector."""
-
-    objective: JointObjective  # type: ignore[assignment]
-
-    def __init__(self, objective: JointObjective, *settings: Any) -> None:
-        super().__init__(objective, *settings)  # type: ignore[arg-type]
-
-    def judge_joint(self, W: Array, b: Array, beta: Array, n_iter: int) -> Status:
-        """Certify the weights, laid out, by β; remember what is best and decide."""
-        beta, coef = self.objective.feasible(beta, W, b), self.objective.coef(W)
-        b = self._representable(coef, b)
-        certificate = certify_joint(self.objective, W, b, beta)
-        better_primal = certificate.primal <= self._primal[0]
-        better_dual = certificate.dual >= self._dual[0]
-        if better_primal:
-            self._primal = (certificate.primal, coef, b)
-        if better_dual:
-            self._dual = (certificate.dual, beta)
-        self._best = certificate if better_primal and better_dual else None
-        return self._decide(n_iter)
-
-    def _certify_best(self) -> Certificate:
-        _, coef, b = self._primal
-        return certify_joint(self.objective, self.objective.lay_out(coef), b, self._dual[1])
 
 
 class _Ascent:
@@ -69,7 +40,7 @@ class _Ascent:
     Epochs are narrow, with W in float32, from the start where the rows allow it, until `widen`.
     """
 
-    def __init__(self, objective: JointObjective, start: Start) -> None:
+    def __init__(self, objective: CrammerSingerObjective, start: Start) -> None:
         problem, K = objective.problem, objective.n_classes
         n = problem.n_samples
         self.objective = objective
@@ -101,21 +72,21 @@ class _Ascent:
 
     @property
     def gap(self) -> float:
-        """What the last epoch seems to have left of the relative gap, rows set aside apart."""
+        """What the last epoch seems to have left of the relative gap, shrunk rows apart."""
         sweep = self.sweep
         return sweep.left / sweep.last_dual if sweep.last_dual > 0.0 else math.inf
 
     def widen(self) -> None:
-        """Go on in float64, with the weights summed up anew."""
+        """Go on in float64, with the weights summed up again."""
         beta = -self.alpha[:, : self.objective.n_classes]
         beta[self.objective.own] += self.objective.problem.cost
         self.narrow, self.W = False, self.objective.weights(beta)
 
-    def judged_by(self, monitor: JointMonitor) -> Status:
+    def judged_by(self, monitor: Monitor) -> Status:
         """Ask for the proof."""
         W, b = self.objective.widened(self.W), self.anchor + self.feature * self.w_bias
         beta = -self.alpha[:, : self.objective.n_classes]
-        return monitor.judge_joint(W, b, beta, self.sweep.epochs)
+        return monitor.judge(PrimalDual(W, b, beta), self.sweep.epochs)
 
 
 @dataclass(frozen=True)
@@ -128,7 +99,7 @@ class CrammerSinger:
 
     name = "dual_cd"
 
-    def solve(self, objective: JointObjective, monitor: JointMonitor, start: Start) -> Solution:
+    def solve(self, objective: CrammerSingerObjective, monitor: Monitor, start: Start) -> Solution:
         """Sweep; when the sweep's own estimate of the gap is small enough, ask for the proof."""
         n, tol, ascent = objective.problem.n_samples, monitor.tol, _Ascent(objective, start)
         sweep, status = ascent.sweep, Status.RUNNING

@@ -8,12 +8,13 @@ import numpy as np
 
 import maxmargin._core as _core
 from maxmargin.certificate import Status
-from maxmargin.objectives.objective import Intercept, Objective
+from maxmargin.objectives.base import Intercept, PrimalDual
+from maxmargin.objectives.linear import LinearObjective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.linear.intercept import best_constant, short_bias_of
-from maxmargin.solvers.requirements import require
+from maxmargin.solvers.requirements import require, require_regularized
 
 #: Least gap to be proven with weights in float32.
 _COARSE = 1e-5
@@ -29,12 +30,12 @@ class DualCD:
 
     name = "dual_cd"
 
-    def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
+    def solve(self, objective: LinearObjective, monitor: Monitor, start: Start) -> Solution:
         """Sweep; when the sweep's own estimate of the gap is small enough, ask for the proof."""
-        require(objective, self.name, regularized=True)
-        problem = objective.problem
+        require(objective, self.name, (LinearObjective,))
+        require_regularized(objective, self.name)
+        problem, norms = objective.problem, objective.diagonal
         n, d = problem.n_samples, problem.n_features
-        norms = problem.squared_norms
         bias = short_bias_of(objective)
         free = objective.intercept is Intercept.FREE
         if free and not objective.loss.one_sided:  # of labels, 0 is about in the middle
@@ -56,12 +57,13 @@ class DualCD:
 
         def judge() -> Status:
             b = float(bias.anchor + bias.feature * sweep.bias_weight)
-            return monitor.judge(np.array(w, dtype=np.float64), b, beta, sweep.epochs)
+            point = PrimalDual(np.array(w, dtype=np.float64), b, beta)
+            return monitor.judge(point, sweep.epochs)
 
         status = Status.RUNNING
         if start.beta is not None:
             if start.w is not None:
-                monitor.judge(start.w, start.b, beta, 0)
+                monitor.judge(PrimalDual(start.w, start.b, beta), 0)
             status = judge()
             sweep.dual = monitor.dual
         while status is Status.RUNNING:
@@ -84,16 +86,16 @@ class DualCD:
             if promising:
                 trust *= 0.5
             if promising or monitor.history[-1].gap > 4.0 * sweep.last_gap:
-                # Rows were set aside too early, or will be looked at again before the next proof.
+                # Rows were shrunk too early, or will be looked at again before the next proof.
                 sweep.n_active, sweep.share = n, 1.0
         return monitor.finish(self.name, status)
 
 
-def _narrow(objective: Objective, monitor: Monitor) -> bool:
+def _narrow(objective: LinearObjective, monitor: Monitor) -> bool:
     """Whether weights in float32 will do until the first look.
 
     They are half as many cache lines of a w too long for the cache, and cost ½‖δ‖² of the gap if δ
-    is their rounding. If that look is no proof, the weights are summed anew, in float64.
+    is their rounding. If that look is no proof, the weights are summed again, in float64.
     """
     problem, loss = objective.problem, objective.loss
     reach = 1.0 if loss.one_sided else problem.extent.reach

@@ -8,8 +8,9 @@ import numpy as np
 
 import maxmargin._core as _core
 from maxmargin.data.arrays import Array
-from maxmargin.objectives.crammer_singer import JointObjective
-from maxmargin.objectives.objective import Intercept, Objective
+from maxmargin.objectives.base import Intercept
+from maxmargin.objectives.crammer_singer import CrammerSingerObjective
+from maxmargin.objectives.linear import LinearObjective
 
 #: Length of the bias feature of coordinate descent, in typical row norms, and the rows from which
 #: it is told how much they have in common.
@@ -17,7 +18,9 @@ _SHORT, _SAMPLE = 0.15, 512
 
 
 def bias_of(
-    objective: Objective | JointObjective, reach: float, crossings: float | None = None
+    objective: LinearObjective | CrammerSingerObjective,
+    reach: float,
+    crossings: float | None = None,
 ) -> _core.Bias:
     """Return the intercept as the core has it: a feature of constant value, and an anchor.
 
@@ -39,7 +42,7 @@ def bias_of(
     return _core.Bias(max(reach * typical, least * crossing), 0.0)
 
 
-def best_constant(objective: Objective) -> float:
+def best_constant(objective: LinearObjective) -> float:
     """Return the best constant f, from which b has less far to go than from 0.
 
     The mean target is that for the squared losses, and near it with an insensitive zone.
@@ -52,7 +55,7 @@ def best_constant(objective: Objective) -> float:
     return float(np.average(loss.target_scale * problem.y, weights=problem.cost))
 
 
-def short_bias_of(objective: Objective | JointObjective) -> _core.Bias:
+def short_bias_of(objective: LinearObjective | CrammerSingerObjective) -> _core.Bias:
     """Return the same for coordinate descent.
 
     All rows have the bias in common: the larger its feature, the more of what a step does the next
@@ -65,7 +68,7 @@ def short_bias_of(objective: Objective | JointObjective) -> _core.Bias:
     return bias_of(objective, reach=reach, crossings=1.0)
 
 
-def _keeps_margins(objective: Objective | JointObjective) -> bool:
+def _keeps_margins(objective: LinearObjective | CrammerSingerObjective) -> bool:
     """Whether C_i is enough for a row alone to reach its margin, in the mean: C_i ‖x_i‖² > 1."""
     cost = objective.problem.cost
     if not cost.any():
@@ -74,7 +77,7 @@ def _keeps_margins(objective: Objective | JointObjective) -> bool:
         return bool(np.average(cost * objective.diagonal, weights=cost / cost.max()) > 1.0)
 
 
-def _in_common(objective: Objective | JointObjective) -> float:
+def _in_common(objective: LinearObjective | CrammerSingerObjective) -> float:
     """Return the length of the mean row, in typical norms; at least 1/√min(n, d).
 
     Where b moves by 1, Σ β_i of rows that keep their margin moves by 1'K⁻¹1 ≥ 1/‖mean row‖², and by

@@ -13,12 +13,13 @@ import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
 from maxmargin.data.checks import as_floats, check_count, check_positive
-from maxmargin.objectives.objective import Intercept, Objective
+from maxmargin.objectives.base import Intercept, PrimalDual
+from maxmargin.objectives.linear import LinearObjective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.linear.intercept import bias_of, typical_norm
-from maxmargin.solvers.requirements import require
+from maxmargin.solvers.requirements import require, require_regularized
 
 _BLAS = _core.Blas(
     cython_blas.__pyx_capi__["dsyrk"],
@@ -32,12 +33,12 @@ _BLAS = _core.Blas(
 MAX_FEATURES = 10_000
 
 #: Between looks at a gap that is not promising.
-_STEPS_PER_LOOK = 25
+_STEPS_PER_CHECK_OF_GAP = 25
 
 #: Looks in a row that do not lower the gap by a tenth: rounding is what is left.
 _IN_VAIN = 8
 
-#: That a sample should hold at most, since it is a copy, if a smaller one can lend its curvature.
+#: That a sample should hold at most, since it is a copy, if a smaller one can give its Hessian.
 _SAMPLE_VALUES = 2**23
 
 #: Up to so many, steps from 0 take no longer than to look for a better start.
@@ -55,7 +56,7 @@ class Newton:
     last dual point (an augmented Lagrangian method), squared losses need no softening. Large
     problems are first solved on samples of the rows, each about `growth` times the last; of a very
     large X only on the smaller ones. Squared losses start from averaged stochastic steps instead
-    where no sample has rows enough to lend its curvature.
+    where no sample has rows enough for a Hessian.
 
     Parameters
     ----------
@@ -80,9 +81,10 @@ class Newton:
         if not 0.0 < self.shrink < 1.0:
             raise ValueError(f"shrink must lie between 0 and 1, got {self.shrink!r}.")
 
-    def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
+    def solve(self, objective: LinearObjective, monitor: Monitor, start: Start) -> Solution:
         """Climb through the samples to the whole problem."""
-        require(objective, self.name, regularized=True)
+        require(objective, self.name, (LinearObjective,))
+        require_regularized(objective, self.name)
         problem = objective.problem
         n, d = problem.n_samples, problem.n_features
         if d > MAX_FEATURES:
@@ -100,8 +102,8 @@ class Newton:
             w = np.append(problem.combine(beta), bias.feature * beta.sum())
             whole.start(w, 0.5 * objective.unit, beta, monitor.stopped)
             if start.w is not None:
-                monitor.judge(start.w, start.b, beta, 0)
-            status = monitor.judge(w[:d], whole.b, beta, 0)
+                monitor.judge(PrimalDual(start.w, start.b, beta), 0)
+            status = monitor.judge(PrimalDual(w[:d], whole.b, beta), 0)
         else:
             samples = _samples(objective, self._sample_sizes(objective), start.seed)
             if samples or objective.loss.bounded or n <= _FEW_ROWS:
@@ -120,25 +122,23 @@ class Newton:
             if in_vain == _IN_VAIN:
                 status = Status.STALLED
                 break
-            steps = monitor.iterations_left(n_iter, _STEPS_PER_LOOK)
+            steps = monitor.iterations_left(n_iter, _STEPS_PER_CHECK_OF_GAP)
             whole.solve(monitor.tol, self.shrink, steps, monitor.stopped)
             n_iter = before + whole.n_steps
             w, b = whole.w[:d], whole.b
-            if follows:
-                status = monitor.judge_point(w, b, n_iter)
-            else:
-                status = monitor.judge(w, b, whole.beta, n_iter)
+            point = PrimalDual(w, b, None if follows else whole.beta)
+            status = monitor.judge(point, n_iter)
             gap = monitor.history[-1].gap
             in_vain, least = (0, gap) if gap < 0.9 * least else (in_vain + 1, least)
         if status is not Status.OPTIMAL:  # what is returned is no worse than 0
             zero = np.zeros(d)
             if monitor.dual < 0.0 or monitor.history[-1].primal > objective.primal(zero, 0.0):
-                monitor.judge(zero, 0.0, np.zeros(n), n_iter)
+                monitor.judge(PrimalDual(zero, 0.0, np.zeros(n)), n_iter)
         return monitor.finish(self.name, status)
 
     def _climb(
         self,
-        objective: Objective,
+        objective: LinearObjective,
         samples: list[tuple[NDArray[np.int32], Array]],
         whole: _core.NewtonLevel,
         bias: _core.Bias,
@@ -146,7 +146,7 @@ class Newton:
     ) -> tuple[Array, float, int]:
         """Solve the samples; return where the whole is to start, and the steps made.
 
-        Of squared losses, the largest sample may lend its curvature, and is kept for it.
+        Of squared losses, the largest sample may give its Hessian, and is kept for it.
         """
         problem, free = objective.problem, objective.intercept is Intercept.FREE
         d, n_iter = problem.n_features, 0
@@ -166,18 +166,18 @@ class Newton:
             w, softness = level.w, level.softness
             n_iter += level.n_steps
         if samples and not objective.loss.bounded:
-            whole.borrow(level, places)
+            whole.use_hessian_of(level, places)
         return w, softness, n_iter
 
-    def _sample_sizes(self, objective: Objective) -> list[int]:
-        """Ascending; the smallest has eight rows a feature, a large one is needed to lend.
+    def _sample_sizes(self, objective: LinearObjective) -> list[int]:
+        """Ascending; the smallest has eight rows a feature, a large one is needed for a Hessian.
 
-        Squared losses are worth no sample that cannot lend.
+        Squared losses are worth no sample that cannot give its Hessian.
         """
         problem = objective.problem
         n, d = problem.n_samples, problem.n_features
-        lending = 2 * _core.ROWS_TO_LEND * (d + 1)
-        if not objective.loss.bounded and n // self.growth < lending:
+        enough = 2 * _core.ROWS_FOR_HESSIAN * (d + 1)
+        if not objective.loss.bounded and n // self.growth < enough:
             return []
         sizes = []
         size = n // self.growth
@@ -187,7 +187,7 @@ class Newton:
         while (
             len(sizes) > 1
             and sizes[0] * problem.n_stored > _SAMPLE_VALUES * n
-            and sizes[1] > lending
+            and sizes[1] > enough
         ):
             del sizes[0]
         return sizes[::-1]
@@ -199,7 +199,7 @@ def _centre(n_iter: int, count: int) -> Array | None:
 
 
 def _samples(
-    objective: Objective, sizes: list[int], seed: int
+    objective: LinearObjective, sizes: list[int], seed: int
 ) -> list[tuple[NDArray[np.int32], Array]]:
     """Draw about so many rows, and costs with which they stand for all; each sample has the last.
 

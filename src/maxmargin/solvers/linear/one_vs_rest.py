@@ -7,18 +7,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 import maxmargin._core as _core
-from maxmargin.objectives.crammer_singer import (
+from maxmargin.objectives.base import Intercept, PrimalDual
+from maxmargin.objectives.class_weights import (
     coef_of,
     combine_classes,
     lay_out,
     predict_classes,
     zero_weights,
 )
-from maxmargin.objectives.objective import Intercept, Objective
-from maxmargin.runtime.monitor import SECONDS_PER_CALL, Monitor, Point
+from maxmargin.objectives.linear import LinearObjective
+from maxmargin.runtime.monitor import SECONDS_PER_CALL, Monitor
 from maxmargin.solvers.base import Begun
 from maxmargin.solvers.linear.intercept import short_bias_of
-from maxmargin.solvers.requirements import require
+from maxmargin.solvers.requirements import require, require_regularized
 
 #: Classes served at once: the sums of as many stay in registers, and n × GROUP values in memory.
 GROUP = 24
@@ -32,7 +33,7 @@ LEAST_TOL = 1e-9
 
 
 def begin_together(
-    objective: Objective,
+    objective: LinearObjective,
     numbers: NDArray[np.int32],
     n_classes: int,
     seed: int,
@@ -44,7 +45,8 @@ def begin_together(
     gives rows, costs, loss and intercept, which the classes share. Weights that meet CSR rows are
     summed in float32, unless so small a gap is asked for that the rounding would be felt.
     """
-    require(objective, "dual_cd", regularized=True)
+    require(objective, "dual_cd", (LinearObjective,))
+    require_regularized(objective, "dual_cd")
     problem, K, stride = objective.problem, n_classes, _core.padded(n_classes)
     n = problem.n_samples
     bias, free = short_bias_of(objective), objective.intercept is Intercept.FREE
@@ -83,7 +85,7 @@ def begin_together(
     ]
 
 
-def points_so_far(objectives: list[Objective], begun: list[Begun]) -> list[Point]:
+def points_so_far(objectives: list[LinearObjective], begun: list[Begun]) -> list[PrimalDual]:
     """Return where classes are that were begun together, in common passes over the rows."""
     problem, K = objectives[0].problem, len(objectives)
     by_feature = _core.by_feature(problem.rows)
@@ -95,11 +97,10 @@ def points_so_far(objectives: list[Objective], begun: list[Begun]) -> list[Point
     dual_w = coef_of(combine_classes(problem, np.stack(beta, 1)), K, by_feature=by_feature)
     feature = short_bias_of(objectives[0]).feature
     return [
-        Point(
+        PrimalDual(
             so_far.w,
             float(so_far.anchor + feature * so_far.bias_weight),
             beta[j],
-            so_far.epochs,
             z[:, j].copy(),
             dual_w[j],
         )
@@ -108,7 +109,7 @@ def points_so_far(objectives: list[Objective], begun: list[Begun]) -> list[Point
 
 
 def _split(active: NDArray[np.uint8]) -> tuple[NDArray[np.int32], int]:
-    """Return the rows in play before the others, and how many they are."""
+    """Return the active rows before the others, and how many they are."""
     inside = np.flatnonzero(active)
     order = np.concatenate([inside, np.flatnonzero(active == 0)]).astype(np.int32)
     return order, len(inside)

@@ -12,8 +12,9 @@ import numpy as np
 import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
-from maxmargin.objectives.crammer_singer import JointObjective
-from maxmargin.objectives.objective import Intercept, Objective
+from maxmargin.objectives.base import Intercept, PrimalDual
+from maxmargin.objectives.crammer_singer import CrammerSingerObjective
+from maxmargin.objectives.linear import LinearObjective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.linear.intercept import best_constant, bias_of
@@ -150,7 +151,7 @@ class Descent:
     """
 
     def __init__(
-        self, objective: Objective, batch_size: int, seed: int, *, uniform: bool = False
+        self, objective: LinearObjective, batch_size: int, seed: int, *, uniform: bool = False
     ) -> None:
         n = objective.problem.n_samples
         self.objective = objective
@@ -262,7 +263,7 @@ class Descent:
 
     def judge(self, monitor: Monitor, w: Array, b: float, beta: Array) -> Status:
         """Show the monitor a point."""
-        return monitor.judge(w.copy(), b, beta, self.sampler.epochs)
+        return monitor.judge(PrimalDual(w.copy(), b, beta), self.sampler.epochs)
 
     def start_point(self, start: Start) -> tuple[Array, float]:
         """(w, b) as given, or of the given dual point; if there is none, 0 and the best constant.
@@ -285,7 +286,9 @@ class Descent:
         return self.objective.problem.combine(beta)
 
 
-def problem_key(objective: Objective | JointObjective, settings: Any) -> tuple[Any, ...]:
+def problem_key(
+    objective: LinearObjective | CrammerSingerObjective, settings: Any
+) -> tuple[Any, ...]:
     """Tell one problem with its settings from another: rows by their lengths."""
     problem, digest = objective.problem, hashlib.blake2b()
     for values in (problem.y, problem.cost, objective.diagonal):
@@ -295,7 +298,9 @@ def problem_key(objective: Objective | JointObjective, settings: Any) -> tuple[A
     return (settings, kind, shape, objective.loss, *intercept, digest.digest())
 
 
-def known_state(start: Start, objective: Objective | JointObjective, settings: Any) -> State | None:
+def known_state(
+    start: Start, objective: LinearObjective | CrammerSingerObjective, settings: Any
+) -> State | None:
     """Return the state of the start, if it belongs to this problem and these settings."""
     state = start.state
     if not isinstance(state, State) or start.beta is None:
@@ -322,13 +327,13 @@ def diverged(w: Array, b: float) -> bool:
     return not max(float(np.max(np.abs(w), initial=0.0)), abs(b)) < 1e100
 
 
-def bias_feature(objective: Objective | JointObjective) -> float:
+def bias_feature(objective: LinearObjective | CrammerSingerObjective) -> float:
     """Return the constant feature whose weights the intercepts are."""
-    reach = CLASS_REACH if isinstance(objective, JointObjective) else REACH
+    reach = CLASS_REACH if isinstance(objective, CrammerSingerObjective) else REACH
     return float(bias_of(objective, reach).feature)
 
 
-def stochastic_bias(objective: Objective) -> _core.Bias:
+def stochastic_bias(objective: LinearObjective) -> _core.Bias:
     """Return the intercept as a feature, and its anchor: steps from 0 might take for ever to b."""
     bias = _core.Bias(bias_feature(objective), 0.0)
     if objective.intercept is Intercept.FREE and objective.loss.regularized:
@@ -336,16 +341,16 @@ def stochastic_bias(objective: Objective) -> _core.Bias:
     return bias
 
 
-def row_squares(objective: Objective | JointObjective) -> Array:
+def row_squares(objective: LinearObjective | CrammerSingerObjective) -> Array:
     """Return the squared length of the rows that the steps add, the bias feature included.
 
     With K classes a row is added to one class and taken from another.
     """
     squares = objective.diagonal + bias_feature(objective) ** 2
-    return np.asarray(2.0 * squares if isinstance(objective, JointObjective) else squares)
+    return np.asarray(2.0 * squares if isinstance(objective, CrammerSingerObjective) else squares)
 
 
-def curvature(objective: Objective | JointObjective) -> float:
+def curvature(objective: LinearObjective | CrammerSingerObjective) -> float:
     """L/λ: the largest curvature of one row's term in units of the regulariser's, 0 if bounded.
 
     A step along the gradient of a squared loss must not be longer than 1/L, else it grows.

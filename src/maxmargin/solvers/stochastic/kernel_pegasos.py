@@ -15,14 +15,14 @@ from maxmargin.data.arrays import Array, Matrix, view_rows
 from maxmargin.data.checks import as_floats, check_count, check_positive
 from maxmargin.data.problem import Problem
 from maxmargin.kernels import Kernel
-from maxmargin.objectives.crammer_singer import JointObjective
-from maxmargin.objectives.objective import Intercept, Objective
-from maxmargin.runtime.monitor import Expansion, Monitor
+from maxmargin.objectives.base import Intercept, PrimalDual
+from maxmargin.objectives.kernel import KernelObjective
+from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.kernel.row_source import KernelSamples, affords_float64
 from maxmargin.solvers.kernel.smo import refuse_huge, refuse_negative, row_capacity
-from maxmargin.solvers.requirements import require_plain, require_regularized
+from maxmargin.solvers.requirements import require, require_regularized
 from maxmargin.solvers.stochastic.epochs import Descent, Iterate, Method
 from maxmargin.solvers.stochastic.pegasos import Pegasos, PegasosStream
 
@@ -65,14 +65,10 @@ class KernelPegasos(Pegasos):
                 " Give projection=False."
             )
 
-    def solve(
-        self, objective: Objective | JointObjective, monitor: Monitor, start: Start
-    ) -> Solution:
+    def solve(self, objective: Any, monitor: Monitor, start: Start) -> Solution:
         """Descend, from a given start with the steps that come after those made before."""
-        if not isinstance(objective, Objective) or objective.kernel is None:
-            raise ValueError("KernelPegasos needs an objective with a kernel: use Pegasos.")
+        require(objective, self.name, (KernelObjective,))
         require_regularized(objective, self.name)
-        require_plain(objective, self.name)
         _require_values(objective)
         return self._run(KernelDescent(self, objective, start.seed), monitor, start)
 
@@ -88,10 +84,9 @@ class KernelPegasos(Pegasos):
 class KernelDescent(Descent):
     """Epochs on the kernel matrix: a point is (c, Kc)."""
 
-    def __init__(self, settings: KernelPegasos, objective: Objective, seed: int) -> None:
+    def __init__(self, settings: KernelPegasos, objective: KernelObjective, seed: int) -> None:
         size = settings.rows_a_step(objective.problem.n_samples)
-        super().__init__(objective, size, seed, uniform=settings.sampling == "uniform")
-        assert objective.kernel is not None
+        super().__init__(objective, size, seed, uniform=settings.sampling == "uniform")  # type: ignore[arg-type]
         self.kernel = objective.kernel
         self.dimension = 2 * objective.problem.n_samples
         self.rows = settings.view(self.kernel, objective.problem.X, self.dimension)
@@ -104,11 +99,10 @@ class KernelDescent(Descent):
         return np.concatenate([beta, *self._values(beta)])
 
     def judge(self, monitor: Monitor, w: Array, b: float, beta: Array) -> Status:
-        """Show the monitor a point, with kernel values that are computed anew."""
+        """Show the monitor a point, with kernel values that are computed again."""
         coef, beta = w[: len(beta)].copy(), self.objective.feasible(beta)
         values, dual_values = self._values(coef, beta)
-        point, bound = Expansion(coef, values), Expansion(beta, dual_values)
-        return monitor.judge_apart(point, b, bound, self.sampler.epochs)
+        return monitor.judge(PrimalDual(coef, b, beta, values, dual_values), self.sampler.epochs)
 
     def _values(self, *coefs: Array) -> Array:
         """Return Kc of each c, in float64 where that is not felt, else from the float32 rows."""
@@ -147,10 +141,10 @@ class KernelPegasosStream(PegasosStream):
         self.support, self.iterate = support, Iterate(len(coef))
         self.resume(coef, b, steps)
 
-    def objective(self, X: Matrix, y: Array, weight: Array | None = None) -> Objective:
+    def objective(self, X: Matrix, y: Array, weight: Array | None = None) -> Any:
         """Return the objective of one batch: C_i = weight / (λ n)."""
         problem = Problem(X, y, self._cost(X, weight))
-        objective = Objective(problem, self.loss, self.intercept, kernel=self.kernel)
+        objective = KernelObjective(problem, self.loss, self.intercept, kernel=self.kernel)
         _require_values(objective)
         return objective
 
@@ -183,7 +177,7 @@ class KernelPegasosStream(PegasosStream):
         if self.intercept is Intercept.FREE:
             core.b = float(np.clip(core.b, -self._farthest, self._farthest))
 
-    def _rows(self, objective: Objective) -> Any:
+    def _rows(self, objective: Any) -> Any:
         return self.settings.view(self.kernel, objective.problem.X, len(self.iterate.v))
 
     def _keep(self, X: Matrix) -> None:
@@ -238,6 +232,6 @@ def _stacked(first: Matrix, second: Matrix) -> Matrix:
     return np.concatenate([first, second])
 
 
-def _require_values(objective: Objective) -> None:
+def _require_values(objective: KernelObjective) -> None:
     refuse_negative(objective.diagonal)
     refuse_huge(objective.diagonal)

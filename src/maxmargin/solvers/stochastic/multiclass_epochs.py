@@ -10,11 +10,12 @@ import numpy as np
 import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
-from maxmargin.objectives.crammer_singer import JointObjective, coef_of, lay_out
-from maxmargin.objectives.objective import Intercept, Objective
+from maxmargin.objectives.base import Intercept, PrimalDual
+from maxmargin.objectives.class_weights import coef_of, lay_out
+from maxmargin.objectives.crammer_singer import CrammerSingerObjective
+from maxmargin.objectives.linear import LinearObjective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solvers.base import Start
-from maxmargin.solvers.linear.crammer_singer import JointMonitor
 from maxmargin.solvers.stochastic.epochs import Descent, Method, bias_feature
 
 
@@ -27,7 +28,7 @@ class Layout:
     by_feature: bool
 
     @staticmethod
-    def of(objective: JointObjective) -> Layout:
+    def of(objective: CrammerSingerObjective) -> Layout:
         """Return the layout that the rows of the objective need."""
         problem = objective.problem
         return Layout(objective.n_classes, problem.n_features, _core.by_feature(problem.rows))
@@ -58,10 +59,15 @@ class ClassDescent(Descent):
     They need O((n + d) K) memory, like the exact solver.
     """
 
-    objective: JointObjective  # type: ignore[assignment]
+    objective: CrammerSingerObjective  # type: ignore[assignment]
 
     def __init__(
-        self, objective: JointObjective, batch_size: int, seed: int, *, uniform: bool = False
+        self,
+        objective: CrammerSingerObjective,
+        batch_size: int,
+        seed: int,
+        *,
+        uniform: bool = False,
     ) -> None:
         super().__init__(objective, batch_size, seed, uniform=uniform)  # type: ignore[arg-type]
         problem, K = objective.problem, objective.n_classes
@@ -89,8 +95,7 @@ class ClassDescent(Descent):
 
     def judge(self, monitor: Monitor, w: Array, b: float, beta: Array) -> Status:
         """Show the monitor a point."""
-        assert isinstance(monitor, JointMonitor)
-        return monitor.judge_joint(*self._point(w, b), beta, self.sampler.epochs)
+        return monitor.judge(PrimalDual(*self._point(w, b), beta), self.sampler.epochs)
 
     def follow(self, method: Method, point: tuple[Array, float]) -> None:
         """Move the anchors to the intercepts of the point; those of the method stay."""
@@ -125,8 +130,12 @@ class ClassDescent(Descent):
 
 
 def descent_on(
-    objective: Objective | JointObjective, batch_size: int, seed: int, *, uniform: bool = False
+    objective: LinearObjective | CrammerSingerObjective,
+    batch_size: int,
+    seed: int,
+    *,
+    uniform: bool = False,
 ) -> Descent:
     """Return the epochs on the rows of one f, or of K classes."""
-    kind = ClassDescent if isinstance(objective, JointObjective) else Descent
+    kind = ClassDescent if isinstance(objective, CrammerSingerObjective) else Descent
     return kind(objective, batch_size, seed, uniform=uniform)  # type: ignore[arg-type]

@@ -14,12 +14,13 @@ from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_choice, check_count, check_flag
 from maxmargin.data.problem import Problem
 from maxmargin.losses import HINGE, Loss
-from maxmargin.objectives.crammer_singer import JointObjective
-from maxmargin.objectives.objective import Intercept, Objective
+from maxmargin.objectives.base import Intercept
+from maxmargin.objectives.crammer_singer import CrammerSingerObjective
+from maxmargin.objectives.linear import LinearObjective
 from maxmargin.runtime.monitor import SECONDS_PER_CALL, Monitor
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Start
-from maxmargin.solvers.requirements import require
+from maxmargin.solvers.requirements import require, require_regularized
 from maxmargin.solvers.stochastic.epochs import (
     CLASS_REACH,
     REACH,
@@ -76,11 +77,11 @@ class Pegasos:
         check_choice("averaging", self.averaging, ("none", "uniform", "suffix", "weighted"))
 
     def solve(
-        self, objective: Objective | JointObjective, monitor: Monitor, start: Start
+        self, objective: LinearObjective | CrammerSingerObjective, monitor: Monitor, start: Start
     ) -> Solution:
         """Descend, from a given start with the steps that come after those made before."""
-        if isinstance(objective, Objective):
-            require(objective, self.name, regularized=True)
+        require(objective, self.name, (LinearObjective, CrammerSingerObjective))
+        require_regularized(objective, self.name)
         uniform, size = self.sampling == "uniform", self.rows_a_step(objective.problem.n_samples)
         return self._run(descent_on(objective, size, start.seed, uniform=uniform), monitor, start)
 
@@ -104,11 +105,13 @@ class Pegasos:
         solution = monitor.finish(self.name, status, steps=steps, bound=bound, epochs=epochs)
         return replace(solution, state=descent.state(self, method))
 
-    def radius(self, objective: Objective | JointObjective) -> float:
+    def radius(self, objective: LinearObjective | CrammerSingerObjective) -> float:
         """√P(0) ≥ ‖w*‖: at the optimum ‖w‖² + Σ C_i ℓ = Σ conjugate_i(β_i) ≤ P(0)."""
         return math.sqrt(objective.at_zero) if self.projection else math.inf
 
-    def bound(self, objective: Objective | JointObjective, steps: int, forgotten: int = 0) -> float:
+    def bound(
+        self, objective: LinearObjective | CrammerSingerObjective, steps: int, forgotten: int = 0
+    ) -> float:
         """Upper bound on the expected P(w) − P* after so many steps, ∞ where there is none.
 
         With subgradients of P/S no longer than G it is c G²/(λT), where c is (1 + ln T)/2 for the
@@ -140,7 +143,7 @@ class PegasosMethod:
     def __init__(
         self,
         settings: Pegasos,
-        objective: Objective | JointObjective,
+        objective: LinearObjective | CrammerSingerObjective,
         iterate: Iterate,
         bias: _core.Bias,
         offset: float,
@@ -203,7 +206,7 @@ class PegasosStream:
         Of the order within the batches.
     """
 
-    def __init__(  # noqa: PLR0913 - an Objective without its rows
+    def __init__(  # noqa: PLR0913 - an LinearObjective without its rows
         self,
         n_features: int,
         lam: float,
@@ -258,16 +261,16 @@ class PegasosStream:
             )
         return w, b
 
-    def objective(self, X: Matrix, y: Array, weight: Array | None = None) -> Objective:
+    def objective(self, X: Matrix, y: Array, weight: Array | None = None) -> LinearObjective:
         """Return the objective of one batch: C_i = weight / (λ n)."""
         problem = Problem(X, y, self._cost(X, weight))
-        return Objective(problem, self.loss, self.intercept, self.intercept_scaling)
+        return LinearObjective(problem, self.loss, self.intercept, self.intercept_scaling)
 
     def _cost(self, X: Matrix, weight: Array | None) -> Array:
         n = X.shape[0]
         return np.full(n, 1.0 / (self.lam * n)) if weight is None else weight / (self.lam * n)
 
-    def _rows(self, objective: Objective) -> Any:
+    def _rows(self, objective: LinearObjective) -> Any:
         """Return the rows that the steps run over."""
         return objective.problem.rows
 
@@ -307,11 +310,11 @@ class PegasosStream:
         if self.intercept is Intercept.FREE:
             self._follow()
 
-    def _feature_of(self, objective: Objective | JointObjective) -> float:
+    def _feature_of(self, objective: LinearObjective | CrammerSingerObjective) -> float:
         """Return the bias feature for rows of the typical length so far; an outlier is none."""
         if self.intercept is not Intercept.FREE:
             return bias_feature(objective)
-        reach = CLASS_REACH if isinstance(objective, JointObjective) else REACH
+        reach = CLASS_REACH if isinstance(objective, CrammerSingerObjective) else REACH
         return reach * max(self.norms.typical, math.sqrt(self.lam))
 
     def _set_feature(self, feature: float) -> None:
@@ -413,14 +416,14 @@ class ClassPegasosStream(PegasosStream):
 
     def objective(  # type: ignore[override]
         self, X: Matrix, y: Array, weight: Array | None = None
-    ) -> JointObjective:
+    ) -> CrammerSingerObjective:
         """Return the objective of one batch: C_i = weight / (λ n)."""
         problem = Problem(X, y, self._cost(X, weight))
-        return JointObjective(
+        return CrammerSingerObjective(
             problem, self.layout.n_classes, self.intercept, self.intercept_scaling
         )
 
-    def _rows(self, objective: JointObjective) -> _core.RivalRows:  # type: ignore[override]
+    def _rows(self, objective: CrammerSingerObjective) -> _core.RivalRows:  # type: ignore[override]
         old, new = self.layout, Layout.of(objective)
         if new != old:
             state = self.iterate.__getstate__()

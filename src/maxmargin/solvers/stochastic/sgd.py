@@ -14,11 +14,12 @@ from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
 from maxmargin.data.checks import as_floats, check_choice, check_count, check_flag
 from maxmargin.data.problem import Problem
-from maxmargin.objectives.crammer_singer import JointObjective
-from maxmargin.objectives.objective import Objective
+from maxmargin.objectives.crammer_singer import CrammerSingerObjective
+from maxmargin.objectives.linear import LinearObjective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Start
+from maxmargin.solvers.requirements import require
 from maxmargin.solvers.stochastic.epochs import (
     Descent,
     Iterate,
@@ -90,9 +91,10 @@ class SGD:
             check_choice("schedule", self.schedule, ("auto", *SCHEDULES))
 
     def solve(
-        self, objective: Objective | JointObjective, monitor: Monitor, start: Start
+        self, objective: LinearObjective | CrammerSingerObjective, monitor: Monitor, start: Start
     ) -> Solution:
         """Choose the first step, if it was left open, and descend from the given start."""
+        require(objective, self.name, (LinearObjective, CrammerSingerObjective))
         state = known_state(start, objective, self)
         schedule = state.schedule if state else self.steps(objective, monitor, start.seed)
         descent = self._descent(objective, start.seed)
@@ -109,7 +111,9 @@ class SGD:
         solution = monitor.finish(self.name, status, **notes)
         return replace(solution, state=descent.state(self, method, schedule))
 
-    def steps(self, objective: Objective | JointObjective, monitor: Monitor, seed: int) -> Schedule:
+    def steps(
+        self, objective: LinearObjective | CrammerSingerObjective, monitor: Monitor, seed: int
+    ) -> Schedule:
         """Return the schedule without open ends; the first step is found by trial (Bottou, 2012).
 
         One epoch on a sample of the rows, with shorter and shorter or longer and longer steps as
@@ -140,7 +144,7 @@ class SGD:
         """Whether the rule divides the gradient by its own size."""
         return self.rule in ("adagrad", "rmsprop", "adam")
 
-    def _schedule(self, objective: Objective | JointObjective) -> Schedule:
+    def _schedule(self, objective: LinearObjective | CrammerSingerObjective) -> Schedule:
         if isinstance(self.schedule, Schedule):
             return self.schedule
         if self.schedule != "auto":
@@ -150,7 +154,11 @@ class SGD:
         return Decay() if self.rule == "plain" else InverseSqrt()
 
     def _trial(
-        self, trial: Objective | JointObjective, monitor: Monitor, schedule: Schedule, seed: int
+        self,
+        trial: LinearObjective | CrammerSingerObjective,
+        monitor: Monitor,
+        schedule: Schedule,
+        seed: int,
     ) -> float:
         """P after one epoch; NaN, never the lower one, once the fit is to end."""
         if monitor.halted(0) is not Status.RUNNING:
@@ -161,7 +169,7 @@ class SGD:
         w, b = method.point()
         return math.inf if diverged(w, b) else descent.primal(w, b)
 
-    def _descent(self, objective: Objective | JointObjective, seed: int) -> Descent:
+    def _descent(self, objective: LinearObjective | CrammerSingerObjective, seed: int) -> Descent:
         usual = 1 if self.rule == "plain" else 32
         return descent_on(objective, usual if self.batch_size is None else self.batch_size, seed)
 
@@ -183,7 +191,9 @@ class SGD:
         return _Dense(memory, core, descent.n_biases, averaging=averaging)
 
 
-def _sample(objective: Objective | JointObjective, seed: int) -> Objective | JointObjective:
+def _sample(
+    objective: LinearObjective | CrammerSingerObjective, seed: int
+) -> LinearObjective | CrammerSingerObjective:
     """Return the objective on some of the rows, their costs raised to stand for all.
 
     If none of them has weight, it is that of all.

@@ -1,0 +1,122 @@
+"""What the embeddings share: rows in, blocks of rows in threads, signs, rows that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from maxmargin.data.arrays import Array, Matrix, explaining
+from maxmargin.runtime.blas_threads import one_blas_thread
+from maxmargin.runtime.interrupt import interruptible
+from maxmargin.runtime.threads import in_threads, n_threads
+
+#: Values held at a time by one thread.
+_VALUES_PER_BLOCK = 2**21
+
+
+class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A transformer that is fitted on training rows only and embeds any other row by itself."""
+
+    n_features_in_: int
+    _takes_sparse = True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse
+        return tags
+
+    def _rows(self, X: Any, *, reset: bool) -> Matrix:
+        """Return X as finite numbers, float32 or float64, dense or CSR."""
+        with explaining(X):
+            checked: Matrix = validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr" if self._takes_sparse else False,
+                dtype=[np.float64, np.float32],
+                order="C",
+            )
+        return checked
+
+    def _new_rows(self, X: Any) -> Matrix:
+        """Return the rows to embed."""
+        check_is_fitted(self)
+        return self._rows(X, reset=False)
+
+
+def in_blocks(
+    function: Callable[[slice], Array], out: Array, width: int, n_jobs: int | None
+) -> Array:
+    """Fill `out` with function(rows), some rows at a time, each with `width` values on the way.
+
+    Ctrl-C is heard between blocks.
+    """
+    n, step = len(out), max(16, _VALUES_PER_BLOCK // max(1, width))
+    pieces = [slice(begin, min(n, begin + step)) for begin in range(0, n, step)]
+
+    def fill(rows: slice) -> None:
+        if not interrupt.pressed:
+            out[rows] = function(rows)
+
+    jobs = n_threads(n_jobs)
+    with interruptible() as interrupt:
+        with one_blas_thread() if jobs > 1 else nullcontext():
+            in_threads(fill, pieces, jobs)
+        if interrupt.pressed:
+            raise KeyboardInterrupt
+    return out
+
+
+def signs_of(vectors: Array) -> Array:
+    """Return ±1 for each column, by which its largest entry becomes positive."""
+    largest = np.abs(vectors).argmax(axis=0)
+    return np.where(vectors[largest, np.arange(vectors.shape[1])] < 0.0, -1.0, 1.0)
+
+
+class KnownRows:
+    """Finds rows that are exactly among those of X."""
+
+    def __init__(self, X: Matrix) -> None:
+        self._places: dict[bytes, int] = {}
+        for place, key in enumerate(_keys(X)):
+            self._places.setdefault(key, place)
+
+    def find(self, X: Matrix) -> NDArray[np.intp]:
+        """Return the place of each row, −1 where there is none."""
+        return np.array([self._places.get(key, -1) for key in _keys(X)], dtype=np.intp)
+
+
+def _keys(X: Matrix) -> list[bytes]:
+    """Return the bytes of each row in float64, −0 as 0."""
+    if not sparse.issparse(X):
+        values = np.ascontiguousarray(X, dtype=np.float64) + 0.0
+        return [row.tobytes() for row in values]
+    rows = X.tocsr().astype(np.float64)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    columns = rows.indices.astype(np.int64)
+    return [
+        columns[begin:end].tobytes() + rows.data[begin:end].tobytes()
+        for begin, end in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+    ]
+
+
+def check_weights(sample_weight: Any, n: int) -> Array:
+    """Return a weight of at least 0 for each of n rows."""
+    if sample_weight is None:
+        return np.ones(n)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n,) or not np.isfinite(weight).all() or weight.min() < 0.0:
+        raise ValueError(
+            f"sample_weight must be {n} finite numbers of at least 0, one for each row."
+        )
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row: give at least one a positive one.")
+    return weight

@@ -1,0 +1,123 @@
+"""Neighbour graphs: from rows, from any neighbour library, or as affinities."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from sklearn.neighbors import NearestNeighbors
+
+from maxmargin.data.arrays import Array, Matrix
+
+#: Difference of a graph from its transpose, beside its largest value, that is not rounding.
+_SKEW = 1e-10
+
+
+def neighbours(X: Matrix, count: int, n_jobs: int | None) -> NearestNeighbors:
+    return NearestNeighbors(n_neighbors=count, n_jobs=n_jobs).fit(X)
+
+
+def as_affinities(W: Any) -> Any:
+    """Return a square matrix of affinities, symmetric and finite, float64, dense or CSR."""
+    if W.shape[0] != W.shape[1]:
+        raise ValueError(f"Affinities of the training rows must be square, got shape {W.shape}.")
+    W = refuse_negative(W).astype(np.float64)
+    transposed = W.T.tocsr() if sparse.issparse(W) else W.T
+    skew, largest = float(abs(W - transposed).max()), float(abs(W).max())
+    if skew > _SKEW * largest:
+        warnings.warn(
+            f"The affinities are not symmetric: some differ by {skew:.2g} from those of the other"
+            " direction. Their means are used.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return 0.5 * (W + transposed)
+
+
+def refuse_negative(W: Any) -> Any:
+    """Return affinities that are all at least 0."""
+    least = float(W.min())
+    if least < 0.0:
+        raise ValueError(
+            f"Affinities must not be negative, got {least:.3g}. Use a kernel with values of at"
+            " least 0 (Gaussian, Laplacian, histogram intersection), or clip them (numpy.clip)."
+        )
+    return W
+
+
+def warn_if_disconnected(W: Any, n_components: int) -> None:
+    """Say what a graph of several pieces does to an embedding."""
+    pieces = int(connected_components(W, directed=False, return_labels=False))
+    if pieces > 1:
+        warnings.warn(
+            f"The graph of the samples has {pieces} pieces that are not connected: the first"
+            f" {min(pieces - 1, n_components)} coordinates tell pieces apart, and distances between"
+            " pieces mean nothing. Raise n_neighbors, or use a wider kernel.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def warn_of_isolated(count: int) -> None:
+    warnings.warn(
+        f"{count} rows have no neighbour among the training rows; their coordinates are 0, the"
+        " centre of the embedding.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+def nearest_stored(graph: Any, count: int) -> Any:
+    """Return the pattern of the nearest stored distances of each row, as CSR ones.
+
+    This is scikit-learn's protocol of `KNeighborsTransformer`: what is not stored is no neighbour,
+    and a distance of 0 is stored.
+    """
+    graph = graph.tocsr()
+    order = np.lexsort((graph.data, np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))))
+    place = np.arange(graph.nnz) - np.repeat(graph.indptr[:-1], np.diff(graph.indptr))
+    kept = order[place < count]
+    rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))[place < count]
+    pattern = (np.ones(len(kept)), (rows, graph.indices[kept]))
+    return sparse.csr_matrix(pattern, shape=graph.shape)
+
+
+def refuse_few(graph: Any, count: int) -> None:
+    """Refuse a training graph with fewer neighbours stored than asked for."""
+    stored = np.diff(graph.indptr)
+    if len(stored) and stored.min() < count:
+        row = int(stored.argmin())
+        raise ValueError(
+            f"n_neighbors={count} (each row counts itself), but row {row} of the graph has"
+            f" {stored[row]} stored distances. Store more, or lower n_neighbors."
+        )
+
+
+def zero_distances(graph: Any) -> NDArray[np.intp]:
+    """Return for each row of a distance graph a training row at distance 0; −1: there is none."""
+    graph = graph.tocsr()
+    at = np.flatnonzero(graph.data == 0.0)
+    rows = np.searchsorted(graph.indptr, at, side="right") - 1
+    found = np.full(graph.shape[0], -1, dtype=np.intp)
+    found[rows[::-1]] = graph.indices[at[::-1]]
+    return found
+
+
+def barycentric_weights(near: Array, rows: Array, count: int, reg: float) -> Array:
+    """Return the weights with which neighbours best make up each row; they sum to 1.
+
+    `near` has the `count` neighbours of each row, one row after the other. These are the weights of
+    Saul and Roweis (2003): G w = 1 with the Gram matrix G of the differences, and reg × trace G on
+    its diagonal.
+    """
+    apart = near.reshape(len(rows), count, -1) - rows[:, np.newaxis]
+    gram = apart @ apart.transpose(0, 2, 1)
+    trace = np.trace(gram, axis1=1, axis2=2)
+    places = np.arange(count)
+    gram[:, places, places] += np.where(trace > 0.0, reg * trace, reg)[:, np.newaxis]
+    weights = np.linalg.solve(gram, np.ones((len(rows), count, 1)))[..., 0]
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))

@@ -1,0 +1,92 @@
+"""Equal rows with equal labels as one row, whose cost is the sum of theirs.
+
+The problem is the same: f is, and so are its value and that of a dual point, of which each row has
+the share of its cost. There are fewer variables and fewer kernel values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from maxmargin.data.arrays import Array, Matrix
+from maxmargin.estimators._kernel_tasks import Posed
+from maxmargin.solution import Solution
+
+#: Samples from which on equal rows are sought, and share of distinct ones up to which that pays.
+_WORTH, _SHARE = 2_000, 0.9
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which rows are equal: the first row of each group, and the group of each row."""
+
+    first: NDArray[np.intp]
+    group: NDArray[np.intp]
+    cost: Array
+
+    @property
+    def costs(self) -> Array:
+        """The cost of each group."""
+        return np.asarray(np.bincount(self.group, self.cost, len(self.first)), dtype=np.float64)
+
+    def merged(self, posed: Posed) -> Posed:
+        """Return the samples with one row for each group."""
+        first = self.first
+        members = [np.flatnonzero(np.isin(first, rows)) for rows in posed.members]
+        return posed._replace(
+            X=posed.X[first], y=posed.y[first], samples=posed.samples[first], members=members
+        )
+
+    def spread(self, solution: Solution, rows: NDArray[np.intp], own: NDArray[np.intp]) -> Solution:
+        """Return the solution for `rows` of all, where that of groups is for the groups `own`."""
+        place, total = np.zeros(len(self.first), dtype=np.intp), self.costs[self.group[rows]]
+        place[own] = np.arange(len(own))
+        share = np.divide(self.cost[rows], total, out=np.zeros(len(rows)), where=total > 0.0)
+        at = place[self.group[rows]]
+        w, beta = solution.w[at] * share, solution.beta[at] * share
+        return replace(solution, w=w, beta=beta, mean_cost=float(self.cost[rows].mean()))
+
+
+def equal_rows(X: Matrix, y: NDArray[Any], cost: Array) -> Groups | None:
+    """Return the groups of equal rows with equal labels, if these save work."""
+    n = X.shape[0]
+    if n < _WORTH:
+        return None
+    direction = np.random.default_rng(0).normal(size=X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        key = np.asarray(X @ direction, dtype=np.float64)
+    _, label = np.unique(y, return_inverse=True)
+    order = np.lexsort((label, key))
+    alike = (np.diff(key[order]) == 0.0) & (np.diff(label[order]) == 0)
+    if n - np.count_nonzero(alike) > _SHARE * n:
+        return None
+    later = np.flatnonzero(alike) + 1
+    same = _are_equal(X, order[later - 1], order[later])
+    begins = np.ones(n, dtype=bool)
+    begins[later[same]] = False
+    number = np.cumsum(begins) - 1
+    group = np.empty(n, dtype=np.intp)
+    group[order] = number
+    if number[-1] + 1 > _SHARE * n:
+        return None
+    first = np.full(number[-1] + 1, n, dtype=np.intp)
+    np.minimum.at(first, group, np.arange(n))
+    rank = np.argsort(np.argsort(first))  # groups in the order of their first rows
+    return Groups(np.sort(first), rank[group], cost)
+
+
+def _are_equal(X: Matrix, one: NDArray[np.intp], two: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether each row of one is that of the other."""
+    if sparse.issparse(X):
+        differing = np.asarray((X[one] != X[two]).sum(axis=1)).ravel()
+        return np.asarray(differing == 0)
+    same = np.empty(len(one), dtype=bool)
+    for begin in range(0, len(one), 2**14):
+        some = slice(begin, begin + 2**14)
+        same[some] = (X[one[some]] == X[two[some]]).all(axis=1)
+    return same

@@ -1,0 +1,182 @@
+"""SVC and SVR by landmarks: the linear engine on Nyström features, bounds of the exact problem."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.certificate import Certificate, Status
+from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.checks import check_count, check_positive
+from maxmargin.embeddings import Nystroem
+from maxmargin.embeddings.certificates import (
+    EmbeddedCertificate,
+    ExactCertificate,
+    ExactEstimate,
+)
+from maxmargin.estimators._approximate import Posing, bounds_in_kernel_space
+from maxmargin.estimators._cost import CostEstimate
+from maxmargin.estimators._kernel import KernelModel
+from maxmargin.estimators._kernel_tasks import Posed
+from maxmargin.estimators.linear import LinearSVC, LinearSVR
+
+#: Least seconds left to the linear engine after the features were made.
+_LEAST_TIME = 1e-3
+
+#: Features that are kept in float64; more are kept in float32.
+_AFFORDABLE = 2**24
+
+#: Features up to which Newton steps are the fastest, and epochs of coordinate descent that come
+#: first where there are more.
+_FEW, _SWEEPS = 500, 400
+
+#: Samples by which the cost is estimated.
+_PART = 2_000
+
+
+class QuietSVC(LinearSVC):
+    """The engine without its own warnings: the estimator around it gives them."""
+
+    def _warn_if_unproven(self, X: Matrix) -> None:
+        pass
+
+
+class QuietSVR(LinearSVR):
+    """The same for regression."""
+
+    def _warn_if_unproven(self, X: Matrix) -> None:
+        pass
+
+
+class LandmarkModel(KernelModel):
+    """A kernel machine that may be fitted in the span of landmarks.
+
+    f = Σ_j c_j k(z_j, ·) + b over landmarks z_j then: they take the place of support vectors.
+    """
+
+    landmarks: int | None = None
+    _space: Nystroem | None = None  # of a fit by landmarks
+    _engine: Any = None
+
+    def _forget_space(self) -> None:
+        """Leave no solution in the span of landmarks as a start."""
+        if self._space is not None:
+            del self.solutions_
+        self._space = self._engine = None
+
+    def _fit_space(self, engine: Any, posed: Posed, y: Any, cost: Array) -> None:
+        """Solve the problem in the span of landmarks, and keep what predictions need."""
+        begin = time.perf_counter()
+        m = check_count("landmarks", self.landmarks, advice="None: the exact problem.")
+        if self.solver != "smo":
+            raise ValueError(
+                f"landmarks={m} is solved by the linear engine, got solver={self.solver!r}. Leave"
+                " solver='smo', or use EmbeddedSVC with a linear machine of your choice."
+            )
+        seed = self._seeds(1)[0]
+        wide = posed.X.shape[0] * m <= _AFFORDABLE
+        space = Nystroem(
+            posed.kernel,
+            n_components=m,
+            dtype=np.float64 if wide else np.float32,
+            random_state=seed,
+            n_jobs=self.n_jobs,
+        ).fit(posed.samples, sample_weight=(cost > 0.0).astype(np.float64))
+        Z = space.transform(posed.samples)
+        limit = None if self.max_iter in self._no_limit else self.max_iter
+        engine.set_params(
+            tol=self.tol,
+            max_iter=limit,
+            max_time=self._time_left(begin),
+            fit_intercept=self.fit_intercept,
+            penalized_intercept=False,
+            random_state=seed,
+            verbose=self.verbose,
+        )
+        if Z.shape[1] > _FEW and (limit is None or limit > _SWEEPS):
+            engine.set_params(solver="dual_cd", max_iter=_SWEEPS)
+            _fit_within(engine, Z, y, cost)
+        if getattr(engine, "solutions_", None) is None or _gave_up(engine):
+            engine.set_params(solver="auto", max_iter=limit, max_time=self._time_left(begin))
+            _fit_within(engine, Z, y, cost)
+        self._space, self._engine = space, engine
+        self.solutions_ = engine.solutions_
+        coef = np.atleast_2d(engine.coef_) @ space.normalization_.T
+        support = space.landmark_indices_.astype(np.int32)
+        if posed.members:  # class by class, as support vectors go
+            order = np.argsort(np.searchsorted(self.classes_, y[support]), kind="stable")
+            coef, support = np.ascontiguousarray(coef[:, order]), support[order]
+        self._finish(posed.samples, coef, support, posed.kernel)
+        self._warn_if_unproven(posed.samples)
+
+    def _time_left(self, begin: float) -> float | None:
+        if self._stopping().max_time is None:
+            return None
+        spent = time.perf_counter() - begin
+        return max(_LEAST_TIME, float(self._stopping().max_time or 0.0) - spent)
+
+    @property
+    def certificate_(self) -> Certificate:
+        """The proof: of the one problem solved, or of the sum of several.
+
+        With landmarks it is that of the approximate problem, and its sentence says so;
+        `exact_certificate` bounds the exact one.
+        """
+        certificate = super().certificate_
+        if self._space is None:
+            return certificate
+        m = len(self._space.landmark_indices_)
+        name = f"the span of {m} landmarks, which approximates the kernel (see exact_certificate)"
+        return EmbeddedCertificate.of(certificate, name)
+
+    def estimate_cost(self, X: Any, y: Any = None, *, max_time: float = 1.0) -> CostEstimate:
+        """Estimate time and memory of a fit, and say what would make it cheaper.
+
+        Small parts of the data are fitted and kernel values timed on this machine, in about
+        `max_time` seconds; what grows with the samples is extrapolated. The model stays as it is.
+        """
+        if self.landmarks is None or y is None:
+            return super().estimate_cost(X, y, max_time=max_time)
+        check_positive("max_time", max_time, advice="1.0 second is usual.")
+        model: Any = clone(self).set_params(max_time=max_time)
+        rows, targets = model._check_rows(X, y)
+        n, m = rows.shape[0], check_count("landmarks", self.landmarks, advice="1000 is usual.")
+        part = np.sort(np.random.default_rng(0).permutation(n)[: max(_PART, 2 * m)])
+        begin = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(rows[np.ix_(part, part)] if self._precomputed else rows[part], targets[part])
+        seconds = (time.perf_counter() - begin) * n / len(part)
+        bytes_each = 8 if n * m <= _AFFORDABLE else 4
+        return CostEstimate(n, seconds, n * min(n, m) * bytes_each, min(n, m), 0)
+
+    def _exact_bounds(
+        self, X: Any, posing: Posing, cost: Array, max_values: float
+    ) -> ExactCertificate | ExactEstimate:
+        samples = self._posed(X, None, cost).samples
+        return bounds_in_kernel_space(self._engine, self._space, samples, posing, max_values)
+
+    def _check_approximate(self) -> None:
+        """Refuse the question where there is no approximation."""
+        check_is_fitted(self)
+        if self._space is None:
+            raise AttributeError(
+                f"{type(self).__name__} was fitted without landmarks: certificate_ is that of the"
+                " exact problem."
+            )
+
+
+def _fit_within(engine: Any, Z: Matrix, y: Any, cost: Array) -> None:
+    """Fit undecorated: callbacks, Ctrl-C and failures are those of the estimator around it."""
+    type(engine).fit.__wrapped__(engine, Z, y, cost)
+
+
+def _gave_up(engine: Any) -> bool:
+    """Whether a problem was left because of its number of epochs."""
+    return any(one.status is Status.STOPPED_BY_ITERATIONS for one in engine.solutions_)

@@ -1,0 +1,253 @@
+"""EmbeddedSVC and EmbeddedSVR: an embedding and a linear machine as one estimator."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+
+from maxmargin.data.arrays import Array
+from maxmargin.data.targets import class_costs, real_targets, sample_costs
+from maxmargin.embeddings import Nystroem
+from maxmargin.embeddings.certificates import (
+    MAX_VALUES,
+    EmbeddedCertificate,
+    ExactCertificate,
+    ExactEstimate,
+)
+from maxmargin.estimators._approximate import Posing, bounds_in_kernel_space
+from maxmargin.estimators._base import unchanged_on_failure
+from maxmargin.estimators._checks import flat_targets
+from maxmargin.estimators.linear import LinearSVC, LinearSVR
+
+_PARAMETERS = """embedding : transformer or None, default=None
+        Any transformer of scikit-learn's kind: of `maxmargin.embeddings`, of scikit-learn, a
+        pipeline. None: `Nystroem(random_state=0)`."""
+
+_ATTRIBUTES = """embedding_, svm_
+        The fitted parts.
+    certificate_ : EmbeddedCertificate
+        That of the linear problem, in this embedding: it says nothing of any other.
+    solutions_ : tuple of Solution
+        Each linear problem's solution."""
+
+
+def _both_stream(model: Any) -> bool:
+    parts = model._parts()
+    return all(hasattr(part, "partial_fit") for part in parts)
+
+
+class EmbeddedModel(MetaEstimatorMixin, BaseEstimator):
+    """An embedding, fitted on the training rows only, and a linear machine on its coordinates."""
+
+    embedding: Any
+    svm: Any
+    embedding_: Any
+    svm_: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self._parts()[0]).input_tags
+        return tags
+
+    def _default_svm(self) -> Any:
+        raise NotImplementedError
+
+    def _parts(self) -> tuple[Any, Any]:
+        embedding = Nystroem(random_state=0) if self.embedding is None else self.embedding
+        return embedding, self._default_svm() if self.svm is None else self.svm
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit the embedding to X, and the machine to the coordinates and y.
+
+        The weights go to the machine, and to the embedding if it takes any.
+        """
+        with unchanged_on_failure(self):
+            embedding, svm = (clone(part) for part in self._parts())
+            validate_data(self, X, skip_check_array=True)
+            weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+            if weights and has_fit_parameter(embedding, "sample_weight"):
+                Z = embedding.fit(X, y, **weights).transform(X)
+            else:
+                Z = embedding.fit_transform(X, y)
+            with _no_advice_on_coordinates():
+                self.svm_ = svm.fit(Z, flat_targets(y), **weights)
+            self.embedding_ = embedding
+        return self
+
+    def _partial_fit(self, X: Any, y: Any, **more: Any) -> Any:
+        with unchanged_on_failure(self):
+            first = not hasattr(self, "svm_")
+            validate_data(self, X, skip_check_array=True, reset=first)
+            if first:
+                self.embedding_, self.svm_ = (clone(part) for part in self._parts())
+            self.embedding_.partial_fit(X)
+            self.svm_.partial_fit(self.embedding_.transform(X), y, **more)
+        return self
+
+    def _coordinates(self, X: Any) -> Any:
+        check_is_fitted(self)
+        Z = self.embedding_.transform(X)
+        validate_data(self, X, skip_check_array=True, reset=False)  # names of features
+        return Z
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the prediction for each row."""
+        Z = self._coordinates(X)
+        return np.asarray(self.svm_.predict(Z))
+
+    @property
+    def certificate_(self) -> EmbeddedCertificate:
+        """The proof of the linear problem in this embedding."""
+        check_is_fitted(self)
+        return EmbeddedCertificate.of(self.svm_.certificate_, "this embedding")
+
+    @property
+    def solutions_(self) -> Any:
+        """Each linear problem's solution."""
+        check_is_fitted(self)
+        return self.svm_.solutions_
+
+    @property
+    def n_iter_(self) -> int:
+        """Epochs or Newton steps."""
+        check_is_fitted(self)
+        return int(np.max(self.svm_.n_iter_))
+
+    def exact_certificate(
+        self, X: Any, y: Any, sample_weight: Any = None, *, max_values: float = MAX_VALUES
+    ) -> ExactCertificate | ExactEstimate:
+        """Bound the exact kernel problem that this one is near, in one pass over the rows.
+
+        X, y and the weights are those of the fit; the embedding must be made of kernel values:
+        `Nystroem` or `KernelPCA`. The pass takes n_samples × (landmarks + support vectors) kernel
+        values; if these are more than `max_values`, the result is an `ExactEstimate`.
+        """
+        check_is_fitted(self)
+        if not hasattr(self.embedding_, "expansion"):
+            raise ValueError(
+                f"{type(self.embedding_).__name__} has no fixed kernel, so there is no exact"
+                " problem: certificate_ is all that can be proven, in this embedding. Use Nystroem"
+                " or KernelPCA of maxmargin.embeddings."
+            )
+        rows = self.embedding_._new_rows(X)
+        svm = self.svm_
+        cost = sample_costs(rows, getattr(svm, "C", None), svm.lam, sample_weight)
+        posing = self._posing(flat_targets(y), cost)
+        return bounds_in_kernel_space(svm, self.embedding_, rows, posing, max_values)
+
+    def _posing(self, y: Any, cost: Array) -> Posing:
+        raise NotImplementedError
+
+
+class EmbeddedSVC(ClassifierMixin, EmbeddedModel):  # noqa: D101 - the docstring is composed
+    __doc__ = f"""Classifier by an embedding and a linear support vector machine on it.
+
+    Affinities, an embedding in a Euclidean space, a linear machine there: one estimator, which
+    embeds new rows by themselves and can be searched over: `embedding__gamma`, `svm__C`.
+
+    Parameters
+    ----------
+    {_PARAMETERS}
+    svm : estimator or None, default=None
+        `LinearSVC` or `PegasosClassifier` with settings of its own. None: a `LinearSVC` with the
+        hinge loss and a free intercept, the problem of `SVC`.
+
+    Attributes
+    ----------
+    {_ATTRIBUTES}
+    classes_ : ndarray
+        The labels.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from maxmargin import EmbeddedSVC
+    >>> from maxmargin.embeddings import Nystroem
+    >>> X, y = make_moons(400, noise=0.1, random_state=0)
+    >>> model = EmbeddedSVC(Nystroem(n_components=50, gamma=2.0, random_state=0)).fit(X, y)
+    >>> model.certificate_.space
+    'this embedding'
+    >>> bool(model.exact_certificate(X, y).relative_gap < 0.05)
+    True
+    """
+
+    def __init__(self, embedding: Any = None, svm: Any = None) -> None:
+        self.embedding = embedding
+        self.svm = svm
+
+    def _default_svm(self) -> Any:
+        return LinearSVC(loss="hinge", fit_intercept=True, penalized_intercept=False)
+
+    @available_if(_both_stream)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> EmbeddedSVC:
+        """Go on with a batch of a stream; the first call needs all `classes`."""
+        self._partial_fit(X, y, classes=classes)
+        return self
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels."""
+        check_is_fitted(self)
+        return np.asarray(self.svm_.classes_)
+
+    def decision_function(self, X: Any) -> Array:
+        """f(x): one column for each class, or one number for two classes."""
+        Z = self._coordinates(X)
+        return np.asarray(self.svm_.decision_function(Z))
+
+    def _posing(self, y: Any, cost: Array) -> Posing:
+        labels, svm = np.asarray(y), self.svm_
+        cost = class_costs(cost, getattr(svm, "class_weight", None), self.classes_, labels)
+        pairs = svm.multi_class == "ovo"
+        return Posing.of_classes(labels, self.classes_, cost, pairs=pairs)
+
+
+class EmbeddedSVR(RegressorMixin, EmbeddedModel):  # noqa: D101 - the docstring is composed
+    __doc__ = f"""Regression by an embedding and a linear support vector machine on it.
+
+    Parameters
+    ----------
+    {_PARAMETERS}
+    svm : estimator or None, default=None
+        `LinearSVR` with settings of its own. None: one with ε = 0.1 and a free intercept, the
+        problem of `SVR`.
+
+    Attributes
+    ----------
+    {_ATTRIBUTES}
+    """
+
+    def __init__(self, embedding: Any = None, svm: Any = None) -> None:
+        self.embedding = embedding
+        self.svm = svm
+
+    def _default_svm(self) -> Any:
+        return LinearSVR(
+            loss="epsilon_insensitive", epsilon=0.1, fit_intercept=True, penalized_intercept=False
+        )
+
+    @available_if(_both_stream)
+    def partial_fit(self, X: Any, y: Any) -> EmbeddedSVR:
+        """Go on with a batch of a stream."""
+        self._partial_fit(X, y)
+        return self
+
+    def _posing(self, y: Any, cost: Array) -> Posing:
+        return Posing([np.arange(len(cost))], [real_targets(y)], cost)
+
+
+@contextmanager
+def _no_advice_on_coordinates() -> Iterator[None]:
+    """Keep quiet about coordinates of different size: they are what the embedding made them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"\w+ is fitted\. The columns of X", UserWarning)
+        yield

@@ -1,0 +1,118 @@
+"""What every kind of problem has: points, their judgement, and the numbers a solver asks for."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin.certificate import Certificate
+from maxmargin.data.problem import Problem
+from maxmargin.losses import Loss
+
+#: Share of the objective of any fit worth having that counts as zero.
+NEGLIGIBLE = 1e-11
+
+
+class Intercept(Enum):
+    """How f(x) = <w, x> + b treats b."""
+
+    NONE = "none"
+    FREE = "free"
+    PENALIZED = "penalized"
+
+
+class SumError(NamedTuple):
+    """Mean and spread of the errors of sums of kernel values; `exact` marks those without any."""
+
+    mean: float
+    spread: float
+    exact: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class PrimalDual:
+    """A primal point (w, b), a dual point β, and what is known beside them.
+
+    `z` holds the values of <w, x> at the samples, `dual` those of w_β, or w_β itself for a linear
+    machine: Σ β_i x_i. `error` is that of z. With `beta` None the dual point follows from w, which
+    it does for squared losses; with `w` None the primal point is that of β. A kernel machine's w
+    are its coefficients.
+    """
+
+    w: Any
+    b: Any
+    beta: Any
+    z: Any = None
+    dual: Any = None
+    error: Any = None
+
+
+class Judged(NamedTuple):
+    """A completed point, its certificate, and what came to light with it.
+
+    `loss` has the ρ or ε that belongs to the point, `doubt` is the part of the gap that is due to
+    errors of float32, `shares` are those of a ν-problem. If `paired`, the primal point is that of
+    the dual point, and the two are kept together.
+    """
+
+    point: PrimalDual
+    certificate: Certificate
+    loss: Loss
+    doubt: float = 0.0
+    shares: dict[str, float] | None = None
+    paired: bool = False
+
+
+class Objective(ABC):
+    """A convex problem with a primal value, a dual bound and a judgement of points."""
+
+    problem: Problem
+    loss: Loss
+    intercept: Intercept
+
+    #: A dual value beyond which there is no primal point: of a hard margin only.
+    hopeless: float = math.inf
+
+    @property
+    @abstractmethod
+    def negligible(self) -> float:
+        """A value of the objective that counts as zero."""
+
+    @abstractmethod
+    def judge(self, point: PrimalDual) -> Judged:
+        """Complete the point, a feasible β and the best intercept, and certify it."""
+
+    @abstractmethod
+    def certify(self, point: PrimalDual) -> Certificate:
+        """Certify a point as it is; β must be feasible."""
+
+
+def refuse_intercept(intercept: Intercept, b: Any) -> None:
+    """Refuse b ≠ 0 where there is none: it would be a point of another problem."""
+    if intercept is Intercept.NONE and np.any(b):
+        raise ValueError(
+            f"b must be 0 where the objective has no intercept, got {b!r}. Give b=0, or"
+            " intercept=Intercept.FREE."
+        )
+
+
+def sums_to_zero(left: float, size: float) -> bool:
+    """Whether Σ β_i is no more than rounding leaves of 0, beside Σ |β_i|, or less than counts."""
+    return abs(left) <= max(1e-9 * size, 1e-300)
+
+
+def rounding_slip(free: bool, b: Any, left: Any, size: float) -> float:
+    """Return by how much Σ β = `left` ≠ 0 weakens the bound; more than rounding voids it.
+
+    `size` is Σ |β|. For K classes `b` and `left` have an entry for each.
+    """
+    if not free:
+        return 0.0
+    left = np.abs(left)
+    return float(np.sum(np.abs(b) * left)) if sums_to_zero(float(np.max(left)), size) else math.inf

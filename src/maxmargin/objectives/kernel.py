@@ -1,0 +1,331 @@
+"""Kernel machines: f = Σ c_j k(x_j, ·) + b."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import maxmargin._core as _core
+from maxmargin.certificate import Certificate, Status, certificate_of_sums
+from maxmargin.data.arrays import UNIT, Array, Matrix
+from maxmargin.data.problem import Problem
+from maxmargin.kernels import Kernel, Linear, Precomputed, mercer_check
+from maxmargin.losses import Loss
+from maxmargin.objectives.base import (
+    Intercept,
+    Judged,
+    PrimalDual,
+    SumError,
+    refuse_intercept,
+    rounding_slip,
+    sums_to_zero,
+)
+from maxmargin.objectives.rounding import expansion_error, row_error, value_doubt
+from maxmargin.objectives.scalar import ScalarObjective
+from maxmargin.objectives.standard_form import StandardForm
+
+#: Kernel values held at a time.
+VALUES_PER_BLOCK = 2**22
+
+
+class Setting(NamedTuple):
+    """What a certificate needs of a kernel machine besides sums over its samples.
+
+    `nu_sum` is ν Σ C_i where ρ or ε is a variable.
+    """
+
+    loss: Loss
+    free: bool  # the intercept
+    nu_sum: float | None
+    negligible: float
+    convex: bool
+
+
+@dataclass(frozen=True, eq=False)
+class KernelObjective(ScalarObjective):
+    """P(c, b) = ½ c'Kc + Σ C_i ℓ(f(x_i)), to be minimised; f = Σ c_j k(x_j, ·) + b.
+
+    A primal point is its coefficients c; that of a dual point β has c = β. An intercept is free or
+    absent.
+    """
+
+    #: Outer steps of SMO between gap checks.
+    gap_check_interval: ClassVar[int] = 1000
+
+    kernel: Kernel = field(default_factory=Linear)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.intercept is Intercept.PENALIZED:
+            raise ValueError("With a kernel an intercept is free or absent, not penalised.")
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """‖x_i‖² in the space where f is linear."""
+        return self.kernel.diagonal(self.problem.X)
+
+    @property
+    def dimension(self) -> int:
+        """The number of samples: w are their coefficients."""
+        return self.problem.n_samples
+
+    @cached_property
+    def value_rounding(self) -> float:
+        """The rounding of kernel values in float64; see `Kernel.rounding`."""
+        return self.kernel.rounding(self.problem.X)
+
+    @cached_property
+    def convex(self) -> bool:
+        """Whether K is positive semidefinite."""
+        return seems_mercer(self.kernel, self.problem.X)
+
+    def kernel_values(self, coef: Array) -> Array:
+        """Return Σ c_j k(x_j, x_i) of every row i, from the kernel's own formula in float64."""
+        values = np.zeros(len(coef))
+        for rows, block in self.kernel_blocks(coef, VALUES_PER_BLOCK):
+            values[rows] = block
+        return values
+
+    def kernel_blocks(self, coef: Array, size: int) -> Iterator[tuple[slice, Array]]:
+        """Yield them for some rows at a time: as many as take `size` values of the kernel."""
+        return expansion_blocks(self.kernel, self.problem.X, coef, size)
+
+    def best_offsets(self, z: Array) -> tuple[float, float]:
+        """Minimise P over a free intercept and the number in the loss, where that is a variable."""
+        best = self.sums.best_offsets(z, self.intercept is Intercept.FREE, 0.0)
+        return best.b, best.number
+
+    def near_kinks(self, z: Array, width: float) -> NDArray[np.bool_]:
+        """Which samples are near a kink of the loss, at the best intercept for z = Kc."""
+        return self.near_kink(z + self.best_offsets(z)[0], width)
+
+    def balanced(self, beta: Array) -> bool:
+        """Whether Σ β_i = 0 up to rounding, where a free intercept demands it."""
+        free = self.intercept is Intercept.FREE
+        return not free or sums_to_zero(float(beta.sum()), float(np.abs(beta).sum()))
+
+    def near_kink(self, f: Array, width: float) -> NDArray[np.bool_]:
+        """Which samples have an f within that width of a kink of the loss."""
+        miss = self.loss.target_scale * self.problem.y - f
+        return np.asarray(np.abs(np.abs(miss) - self.loss.epsilon) <= width)
+
+    def doubt(self, f: Array, beta: Array, error: SumError) -> float:
+        """How much the gap may exceed what it seems to be, if f has errors of that mean and spread.
+
+        A sample's share of the gap changes with f at the rate β_i − pull_i, where pull_i is the end
+        of its box to which f draws it, or, near a kink of the loss, any end. Errors of different
+        samples are independent: four standard deviations of their sum are allowed for. What rounds
+        a sum z + b at a kink is added to the spread, unless z = 0.
+        """
+        box, epsilon, (bias, spread, exact) = self.box, self.loss.epsilon, error
+        if bias or spread:
+            reach = self.problem.extent.reach + epsilon
+            spread += UNIT * (self.loss.target_scale if self.loss.one_sided else reach)
+        miss = self.loss.target_scale * self.problem.y - f
+        ends = np.where(miss < -epsilon, box.lower, 0.0)
+        rate = beta - np.where(miss > epsilon, box.upper, ends)
+        unsure = self.near_kink(f, abs(bias) + spread)
+        if exact is not None:
+            rate[exact], unsure[exact] = 0.0, False
+        kinks = self._kinks(miss, unsure)
+        sums = abs(bias * float(rate.sum())) + 4.0 * spread * math.sqrt(float(rate @ rate))
+        return sums + (abs(bias) + spread) * kinks
+
+    def _kinks(self, miss: Array, unsure: NDArray[np.bool_]) -> float:
+        """Return the rate of the gap in an error of f at samples that may be beyond their kink."""
+        del miss
+        return float((self.box.upper - self.box.lower).sum(where=unsure))
+
+    @property
+    def setting(self) -> Setting:
+        """What the certificate needs besides sums over the samples."""
+        free = self.intercept is Intercept.FREE
+        return Setting(self.loss, free, None, self.negligible, self.convex)
+
+    def standard_form(self) -> StandardForm:
+        """Return the dual in the variables of SMO."""
+        y = self.problem.y
+        return StandardForm(
+            self.loss.target_scale * y,
+            self.box.lower,
+            self.box.upper,
+            np.zeros(len(y), dtype=np.uint8),
+            np.zeros_like(y),
+            self.loss.epsilon,
+            self.intercept is Intercept.FREE,
+        )
+
+    def variables(self, form: StandardForm, beta: Array) -> Array:
+        """Return the variables of SMO for a dual point, which is made feasible first.
+
+        Where a constant fits all targets, β = 0 is the optimum, which steps would only come near.
+        """
+        return form.begin if self._constant_fits() else form.unfold(self.feasible(beta))
+
+    def _constant_fits(self) -> bool:
+        """Whether a tube about a constant, or about 0 without an intercept, holds all targets."""
+        if self.loss.one_sided:
+            return False
+        y = self.problem.y[self.problem.cost > 0.0]
+        free = self.intercept is Intercept.FREE
+        width = 0.5 * np.ptp(y) if free else np.abs(y).max()
+        return bool(width <= self._least_tube)
+
+    @property
+    def _least_tube(self) -> float:
+        return self.loss.epsilon
+
+    def judge(self, point: PrimalDual) -> Judged:
+        """Complete the point, and certify it: its intercept is the best one for it.
+
+        A point that has no w of its own is that of β, which is made feasible where it is not.
+        """
+        if point.w is None:
+            return self._judge_dual(point)
+        b = point.b
+        if self.intercept is Intercept.FREE:
+            b = self.problem.representable(point.w, self.best_intercept(point.z, b))
+        point = replace(point, b=b)
+        return Judged(point, self.certify(point), self.loss)
+
+    def _judge_dual(self, point: PrimalDual) -> Judged:
+        """Judge the primal point of a dual point β, with z = Kβ."""
+        beta, z, error = self._balanced(point)
+        b = self.problem.representable(beta, self.best_offsets(z)[0])
+        point = PrimalDual(beta, b, beta, z, z, error)
+        doubt = self.doubt(z + b, beta, error) if error else 0.0
+        return Judged(point, self.certify(point), self.loss, doubt, paired=True)
+
+    def _balanced(self, point: PrimalDual) -> tuple[Array, Array, SumError | None]:
+        """Return β, Kβ and its error; steps that cancel may have left Σ β ≠ 0."""
+        if self.balanced(point.beta):
+            return point.beta, point.z, point.error
+        beta = self.feasible(point.beta)
+        return beta, self.kernel_values(beta), None
+
+    def reduced(self, w: Array, b: float, beta: Array) -> KernelObjective | None:
+        """Return a problem with fewer variables whose optimum is this one's, up to rounding.
+
+        With targets far from 0, the rounding of the intercept, here as given back, may cost more
+        than the fit itself; w adapts to it where it is a constant of the problem.
+        """
+        del beta
+        problem = self.problem
+        far = not self.loss.one_sided and problem.level.height != 0.0
+        if not far or self.intercept is not Intercept.FREE:
+            return None
+        rest = Problem(problem.X, problem.y - problem.own_intercept(w, b), problem.cost)
+        return KernelObjective(rest, self.loss, Intercept.NONE, self.kernel)
+
+    def judge_reduced(
+        self, reduced: KernelObjective, answer: tuple[Array, float, Array], before: Any
+    ) -> Judged:
+        """Judge the answer (w, b, β) of the reduced problem, at the b and β that were found before.
+
+        At a given b the β of the answer need not be balanced.
+        """
+        del reduced
+        w, b = answer[0], self.problem.own_intercept(answer[0], before.b)
+        point = PrimalDual(w, b, before.beta, self.kernel_values(w))
+        return Judged(point, self.certify(point), self.loss, paired=True)
+
+    def certify(self, point: PrimalDual) -> Certificate:
+        """Judge f = Σ w_j k(x_j, ·) + b by a feasible β.
+
+        The same sum as for a linear f, with ‖w − w_β‖² = (w − β)'K(w − β). Errors of z are allowed
+        for in the gap.
+        """
+        w, b, beta = point.w, point.b, point.beta
+        refuse_intercept(self.intercept, b)
+        z = self.kernel_values(w) if point.z is None else point.z
+        apart, distance = w - beta, 0.0
+        if apart.any():
+            known = point.dual is not None
+            distance = float(apart @ (z - point.dual if known else self.kernel_values(apart)))
+        square = float(w @ z)
+        dual_square = square - 2.0 * float(apart @ z) + distance
+        part = self.sums.tally_values(z + b, beta)
+        error = point.error or self.rounding_of(w, square)
+        error = error._replace(spread=error.spread + row_error(self.problem, 0.0, b))
+        if self.loss.bounded:
+            doubt = self.doubt(z + b, beta, error)
+        else:
+            doubt = value_doubt(self, part, 4.0 * error.spread)
+        doubt += 2.0 * error.spread * math.sqrt(float(beta @ beta))  # of ½‖w_β‖²
+        certificate = expansion_certificate(
+            self.setting, part, b, (square, dual_square, distance), doubt
+        )
+        return replace(certificate, evidence="sampled") if point.error else certificate
+
+    def rounding_of(self, coef: Array, square: float) -> SumError:
+        """Return the errors of Kc in float64, where c'Kc = `square`."""
+        return expansion_error(coef, self.diagonal, square, self.value_rounding)
+
+
+def expansion_certificate(
+    setting: Setting,
+    part: _core.Tally,
+    b: float,
+    squares: tuple[float, float, float],
+    doubt: float = 0.0,
+    status: Status = Status.RUNNING,
+) -> Certificate:
+    """Return the certificate from the sums over the samples, and ‖w‖², ‖w_β‖² and ‖w − w_β‖².
+
+    `doubt` is how much errors of f may add to the gap.
+    """
+    square, dual_square, distance = squares
+    lost = doubt + rounding_slip(setting.free, b, part.sum, part.size)
+    primal, gap = 0.5 * square + part.losses, part.brackets + 0.5 * max(0.0, distance) + lost
+    dual = part.conjugates - 0.5 * dual_square - lost
+    if setting.nu_sum is not None:
+        extra, lacking = _nu_terms(setting.loss, setting.nu_sum, part.size)
+        primal, gap = primal + extra, gap + lacking
+        dual = primal - gap
+    return certificate_of_sums(
+        part, (primal, dual, gap), square, setting.negligible, status=status, convex=setting.convex
+    )
+
+
+def _nu_terms(loss: Loss, nu_sum: float, size: float) -> tuple[float, float]:
+    """Return −sρ or sε, and what Σ |β_i| ≠ s costs the dual.
+
+    For the margin the two may differ by rounding only, or β proves nothing; the tube allows
+    Σ |β_i| < s.
+    """
+    lacking = nu_sum - size
+    if loss.one_sided:
+        rho = loss.target_scale
+        feasible = abs(lacking) <= 1e-9 * nu_sum
+        return -nu_sum * rho, abs(lacking * rho) if feasible else math.inf
+    return nu_sum * loss.epsilon, abs(lacking * loss.epsilon)
+
+
+def seems_mercer(kernel: Kernel, X: Matrix) -> bool:
+    """Whether K is positive semidefinite; a kernel of unknown kind is tried on a sample.
+
+    Of a kernel matrix the sample is large, as its values cost nothing.
+    """
+    if kernel.mercer is not None:
+        return bool(kernel.mercer)
+    n_samples = 1000 if isinstance(kernel, Precomputed) else 100
+    return mercer_check(kernel, X, n_samples=n_samples).passed
+
+
+def expansion_blocks(
+    kernel: Kernel, X: Matrix, coef: Array, size: int
+) -> Iterator[tuple[slice, Array]]:
+    """Yield Kc for some rows at a time; c is a vector, or a matrix with a column for each f."""
+    support = np.flatnonzero(coef if coef.ndim == 1 else coef.any(axis=1))
+    if len(support) == 0:
+        return
+    basis, step = X[support], max(1, size // len(support))
+    for begin in range(0, len(coef), step):
+        rows = slice(begin, begin + step)
+        yield rows, kernel(X[rows], basis) @ coef[support]

@@ -1,0 +1,121 @@
+"""K classes in one problem for kernel machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from maxmargin.certificate import Certificate, Evidence, certificate_of_sums
+from maxmargin.data.arrays import UNIT, Array
+from maxmargin.kernels import Kernel, Linear
+from maxmargin.objectives.base import Intercept, Judged, PrimalDual, refuse_intercept
+from maxmargin.objectives.crammer_singer import CrammerSingerObjective, multiclass_slip
+from maxmargin.objectives.kernel import VALUES_PER_BLOCK, expansion_blocks, seems_mercer
+from maxmargin.objectives.rounding import expansion_error
+
+
+@dataclass(frozen=True, eq=False)
+class KernelCrammerSingerObjective(CrammerSingerObjective):
+    """The same problem for f_j(x) = Σ_i c_ij k(x_i, x) + b_j, with ½‖W‖² = ½ Σ_j c_j'K c_j.
+
+    A primal point is its coefficients c, of the shape of β; an intercept is free or absent.
+    """
+
+    kernel: Kernel = field(default_factory=Linear)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.intercept is Intercept.PENALIZED:
+            raise ValueError("With a kernel an intercept is free or absent, not penalised.")
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """k(x_i, x_i)."""
+        return self.kernel.diagonal(self.problem.X)
+
+    @cached_property
+    def value_rounding(self) -> float:
+        """The rounding of kernel values in float64; see `Kernel.rounding`."""
+        return self.kernel.rounding(self.problem.X)
+
+    @cached_property
+    def convex(self) -> bool:
+        """Whether K is positive semidefinite."""
+        return seems_mercer(self.kernel, self.problem.X)
+
+    def kernel_values(self, coef: Array) -> Array:
+        """Kc, from the kernel's own formula in float64."""
+        values = np.zeros_like(coef)
+        for rows, block in self.kernel_blocks(coef, VALUES_PER_BLOCK):
+            values[rows] = block
+        return values
+
+    def kernel_blocks(self, coef: Array, size: int) -> Iterator[tuple[slice, Array]]:
+        """Yield them for some rows at a time: as many as take `size` values of the kernel."""
+        return expansion_blocks(self.kernel, self.problem.X, coef, size)
+
+    def lay_out(self, coef: Array) -> Array:
+        """Return the coefficients as they are."""
+        return coef
+
+    def values(self, W: Array, b: Array) -> Array:
+        """f_j(x_i), of shape (n, K)."""
+        return np.asarray(self.kernel_values(W) + b)
+
+    def regularizer(self, W: Array, b: Array) -> float:  # noqa: ARG002 - b is not penalised
+        """½‖W‖²."""
+        return 0.5 * float(np.einsum("ij,ij->", W, self.kernel_values(W)))
+
+    def dual(self, beta: Array) -> float:
+        """D(β), for a feasible β."""
+        return float(beta[self.own].sum()) - self.regularizer(beta, np.zeros(self.n_classes))
+
+    def doubt(self, f: Array, beta: Array, error: tuple[Array, float]) -> float:
+        """How much the gap may exceed what it seems to be; see `Objective.doubt`.
+
+        The errors of f have a mean for each class and one spread. A sample's share of the gap
+        changes with f_j at the rate β_ij + C_i (1[j pulls most] − 1[j = y_i]).
+        """
+        bias, spread = error[0], error[1] + UNIT * float(np.abs(f).max())
+        pulls, cost = self.pulls(f), self.problem.cost
+        rate = beta.copy()
+        rate[self.own] -= cost
+        np.add.at(rate, (self.own[0], pulls.argmax(axis=1)), cost)
+        second, first = np.partition(pulls, -2, axis=1)[:, -2:].T
+        reach = 2.0 * (float(np.abs(bias).max()) + spread)
+        kinks = float(cost.sum(where=first - second <= reach))
+        sums = float(np.abs(bias * rate.sum(axis=0)).sum())
+        return sums + 4.0 * spread * float(np.linalg.norm(rate)) + reach * kinks
+
+    def judge(self, point: PrimalDual) -> Judged:
+        """Certify f_j = Σ_i β_ij k(x_i, ·) + b_j by the feasible β itself."""
+        doubt = 0.0
+        if point.error is not None:
+            doubt = self.doubt(point.z + point.b, point.beta, point.error)
+        certificate = self.certify(point)
+        return Judged(replace(point, w=point.beta.T), certificate, self.loss, doubt, paired=True)
+
+    def certify(self, point: PrimalDual) -> Certificate:
+        """Judge f_j = Σ_i β_ij k(x_i, ·) + b_j of K classes by the feasible β itself.
+
+        Errors of z = Kβ are allowed for in the gap.
+        """
+        b, beta = point.b, point.beta
+        refuse_intercept(self.intercept, b)
+        z = self.kernel_values(beta) if point.z is None else point.z
+        square = float(np.einsum("ij,ij->", beta, z))
+        part = self.classes.tally_values(z + b, beta)
+        evidence: Evidence = "sampled" if point.error is not None else "float64"
+        error = point.error
+        if error is None:
+            known = self.diagonal, square, self.value_rounding
+            error = np.zeros(self.n_classes), expansion_error(beta, *known).spread
+        lost = self.doubt(z + b, beta, error)
+        lost += multiclass_slip(self, b, beta)
+        dual, gap = part.conjugates - 0.5 * square - lost, part.brackets + lost
+        kind = {"convex": self.convex, "evidence": evidence}
+        values = 0.5 * square + part.losses, dual, gap
+        return certificate_of_sums(part, values, square, self.negligible, **kind)

@@ -1,0 +1,32 @@
+"""Where SMO stalls on a kernel regression: a problem with fewer variables and the same optimum."""
+
+from __future__ import annotations
+
+from maxmargin.certificate import Status
+from maxmargin.objectives.kernel import KernelObjective
+from maxmargin.runtime.monitor import Monitor
+from maxmargin.solution import Solution
+from maxmargin.solvers.base import Solver, Start
+
+#: Notes of a solution that add up.
+_COUNTS = ("steps", "rows")
+
+
+def settled(
+    solver: Solver, objective: KernelObjective, monitor: Monitor, found: Solution
+) -> Solution:
+    """Return the solution of a fit; of a stalled one, after as many iterations with less in it."""
+    reduced = objective.reduced(found.w, found.b, found.beta)
+    if found.status is not Status.STALLED or reduced is None:
+        return found
+    answer = solver.solve(reduced, monitor.of(reduced, found.n_iter), Start(beta=found.beta))
+    judged = objective.judge_reduced(reduced, (answer.w, answer.b, answer.beta), found)
+    status = monitor.accept(judged, found.n_iter + answer.n_iter)
+    notes, more = found.notes, answer.notes
+    counts = {name: notes[name] + more[name] for name in _COUNTS if name in notes}
+    return monitor.finish(
+        solver.name,
+        Status.STALLED if status is Status.RUNNING else status,
+        violation=more["violation"],
+        **counts,
+    )

@@ -1,0 +1,96 @@
+"""EmbeddedSVC and EmbeddedSVR: the recipe as one estimator."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, make_circles, make_moons
+from sklearn.decomposition import PCA, IncrementalPCA
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from maxmargin import EmbeddedSVC, EmbeddedSVR, PegasosClassifier
+from maxmargin.embeddings import FourierFeatures, KernelPCA, LaplacianEigenmaps, Nystroem
+from synthetic import free_svc, free_svr
+
+HINGE = free_svc(loss="hinge", penalized_intercept=False)
+
+
+def test_the_certificate_is_that_of_the_linear_problem_and_says_so():
+    X, y = make_moons(300, noise=0.1, random_state=0)
+    model = EmbeddedSVC(Nystroem(n_components=30, random_state=0), HINGE).fit(X, y)
+    linear = free_svc(loss="hinge", penalized_intercept=False)
+    linear.fit(model.embedding_.transform(X), y)
+    assert model.certificate_.primal == linear.certificate_.primal
+    assert model.certificate_.sentence().endswith("in this embedding")
+
+
+@pytest.mark.parametrize(
+    "embedding",
+    [
+        KernelPCA(5, gamma=2.0),
+        make_pipeline(LaplacianEigenmaps(3, n_neighbors=40), StandardScaler()),
+        FourierFeatures(200, gamma=2.0, random_state=0),
+        make_pipeline(StandardScaler(), Nystroem(n_components=50, random_state=0)),
+        PCA(2),
+    ],
+)
+def test_any_transformer_serves(embedding):
+    X, y = make_circles(500, factor=0.4, noise=0.05, random_state=0)
+    score = EmbeddedSVC(embedding, HINGE).fit(X[:300], y[:300]).score(X[300:], y[300:])
+    assert score < 0.8 if isinstance(embedding, PCA) else score > 0.97
+
+
+def test_the_lectures_recipe_with_pegasos():
+    X, y = make_moons(600, noise=0.1, random_state=0)
+    svm = PegasosClassifier(1e-3, max_iter=50, tol=0.1, random_state=0)
+    model = EmbeddedSVC(KernelPCA(20, gamma=2.0), svm).fit(X[:400], y[:400])
+    assert model.score(X[400:], y[400:]) > 0.95
+
+
+def test_a_search_reaches_both_parts():
+    X, y = load_digits(return_X_y=True)
+    grid = {"embedding__gamma": [1e-6, 1e-3], "svm__C": [1.0]}
+    model = EmbeddedSVC(Nystroem(n_components=100, random_state=0), HINGE)
+    search = GridSearchCV(model, grid, cv=2).fit(X[:600], y[:600])
+    assert search.best_params_["embedding__gamma"] == 1e-3
+    assert search.best_score_ > 0.8
+
+
+def test_a_stream_goes_through_both_parts():
+    X, y = make_moons(2000, noise=0.1, random_state=0)
+    svm = PegasosClassifier(1e-3, random_state=0)
+    model = EmbeddedSVC(FourierFeatures(200, gamma=2.0, random_state=0), svm)
+    for begin in range(0, 1600, 200):
+        model.partial_fit(X[begin : begin + 200], y[begin : begin + 200], classes=[0, 1])
+    assert model.score(X[1600:], y[1600:]) > 0.85
+    assert hasattr(EmbeddedSVC(IncrementalPCA(2), svm), "partial_fit")
+
+
+def test_there_is_no_partial_fit_where_a_part_has_none():
+    assert not hasattr(EmbeddedSVC(Nystroem(), PegasosClassifier()), "partial_fit")
+    assert not hasattr(EmbeddedSVC(FourierFeatures(), free_svc()), "partial_fit")
+    assert not hasattr(EmbeddedSVR(FourierFeatures(), free_svr()), "partial_fit")
+
+
+def test_regression_is_that_of_the_coordinates():
+    X, _ = make_moons(400, random_state=0)
+    y = np.sin(3.0 * X[:, 0])
+    model = EmbeddedSVR(Nystroem(n_components=60, gamma=2.0, random_state=0)).fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert model.n_iter_ > 0
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was():
+    X, y = make_moons(100, random_state=0)
+    model = EmbeddedSVC().fit(X, y)
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full_like(X, np.nan), y)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+
+
+def test_no_test_row_has_a_part_in_the_fit():
+    X, y = make_moons(300, noise=0.1, random_state=0)
+    model = EmbeddedSVC(LaplacianEigenmaps(3, n_neighbors=30), HINGE).fit(X[:200], y[:200])
+    alone = [model.predict(row[np.newaxis])[0] for row in X[200:]]
+    np.testing.assert_array_equal(model.predict(X[200:]), alone)

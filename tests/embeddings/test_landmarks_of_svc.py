@@ -1,0 +1,171 @@
+"""SVC(landmarks=m) and SVR(landmarks=m)."""
+
+import pickle
+import signal
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import maxmargin.estimators._landmarks as landmarks
+from maxmargin import SVC, SVR, EmbeddedSVC
+from maxmargin.embeddings import Nystroem
+from maxmargin.embeddings.certificates import EmbeddedCertificate
+from maxmargin.kernels import Gaussian
+from synthetic import free_svc
+
+
+@parametrize_with_checks([SVC(landmarks=1000, tol=1e-9), SVR(landmarks=1000, tol=1e-9)])
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+def moons(n=400, seed=0):
+    return make_moons(n, noise=0.1, random_state=seed)
+
+
+def test_the_certificate_names_the_approximate_problem():
+    model = SVC(landmarks=20, random_state=0).fit(*moons())
+    assert isinstance(model.certificate_, EmbeddedCertificate)
+    assert "20 landmarks" in model.certificate_.sentence()
+    assert "exact_certificate" in model.certificate_.sentence()
+    assert model.certificate_.relative_gap < 1e-3
+
+
+def test_it_is_the_recipe_of_nystroem_and_the_linear_machine():
+    X, y = moons()
+    model = SVC(3.0, gamma=1.0, landmarks=30, random_state=0, tol=1e-6).fit(X, y)
+    space = Nystroem(n_components=30, gamma=1.0)
+    space.kernel_, space.basis_ = model._space.kernel_, model.support_vectors_
+    K = space.kernel_(space.basis_, space.basis_)
+    values, vectors = np.linalg.eigh(K)
+    Z = space.kernel_(X, space.basis_) @ vectors[:, values > 1e-12 * values[-1]]
+    Z /= np.sqrt(values[values > 1e-12 * values[-1]])
+    engine = free_svc(3.0, loss="hinge", penalized_intercept=False, tol=1e-6).fit(Z, y)
+    np.testing.assert_allclose(model.decision_function(X), engine.decision_function(Z), atol=0.02)
+    assert model.certificate_.primal == pytest.approx(engine.certificate_.primal, rel=1e-3)
+
+
+@pytest.mark.parametrize("shape", ["ovr", "ovo"])
+def test_three_classes_decide_as_the_exact_machine_does(shape):
+    X, y = load_iris(return_X_y=True)
+    options = {"decision_function_shape": shape, "tol": 1e-6}
+    some = SVC(landmarks=150, **options).fit(X, y)
+    exact = SVC(**options).fit(X, y)
+    np.testing.assert_allclose(some.decision_function(X), exact.decision_function(X), atol=0.05)
+    np.testing.assert_array_equal(some.predict(X), exact.predict(X))
+
+
+def test_landmarks_take_the_place_of_support_vectors():
+    X, y = load_iris(return_X_y=True)
+    model = SVC(landmarks=30, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
+    assert model.n_support_.sum() == len(model.support_) == model.dual_coef_.shape[1] == 30
+    assert (np.diff(y[model.support_]) >= 0).all()
+
+
+def test_sparse_rows_are_the_same_rows():
+    X, y = moons()
+    options = {"landmarks": 30, "random_state": 0, "gamma": 1.0, "tol": 1e-6}
+    dense, stored = SVC(**options).fit(X, y), SVC(**options).fit(sparse.csr_matrix(X), y)
+    np.testing.assert_allclose(
+        dense.decision_function(X), stored.decision_function(sparse.csr_matrix(X)), atol=1e-2
+    )
+
+
+def test_a_row_without_weight_is_no_landmark():
+    X, y = moons()
+    weight = np.where(np.arange(400) < 300, 1.0, 0.0)
+    model = SVC(landmarks=1000).fit(X, y, weight)
+    assert model.support_.max() < 300
+
+
+def test_it_survives_pickling_and_cloning():
+    X, y = moons()
+    model = SVC(landmarks=20, random_state=0).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    assert clone(model).landmarks == 20
+
+
+@pytest.mark.parametrize("warm_start", [False, True])
+def test_an_exact_fit_after_one_by_landmarks_is_exact(warm_start):
+    X, y = moons()
+    model = SVC(landmarks=20, random_state=0, warm_start=warm_start).fit(X, y)
+    model.set_params(landmarks=None).fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), SVC().fit(X, y).decision_function(X))
+    assert not isinstance(model.certificate_, EmbeddedCertificate)
+
+
+def test_a_limit_of_time_is_kept_and_told():
+    X, y = moons(3000)
+    with pytest.warns(ConvergenceWarning, match="SVC was stopped by max_time"):
+        SVC(1e4, landmarks=200, gamma=10.0, max_time=1e-6, tol=1e-9).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"landmarks": 0}, "landmarks"),
+        ({"landmarks": 2.5}, "landmarks"),
+        ({"C": np.inf}, "finite C"),
+        ({"multi_class": "crammer_singer"}, "multi_class"),
+        ({"solver": "pegasos"}, "solver"),
+    ],
+)
+def test_what_does_not_go_with_landmarks_is_named(options, message):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=message):
+        SVC(**({"landmarks": 10} | options)).fit(X, y)
+
+
+def test_regression_far_from_zero_keeps_its_level():
+    X, _ = moons()
+    y = np.sin(3.0 * X[:, 0]) + 1e4
+    model = SVR(landmarks=100, epsilon=0.05, C=10.0).fit(X, y)
+    assert model.score(X, y) > 0.95
+    assert model.n_support_.tolist() == [100]
+
+
+def test_landmarks_are_drawn_from_the_training_rows_of_each_fold():
+    X, y = moons()
+    model = EmbeddedSVC(Nystroem(n_components=30, random_state=0)).fit(X[:200], y[:200])
+    assert (model.embedding_.landmark_indices_ < 200).all()
+
+
+def test_the_cost_of_landmarks_grows_with_the_rows():
+    X, y = moons(4000)
+    few, many = (SVC(landmarks=m).estimate_cost(X, y) for m in (20, 200))
+    assert few.n_support == 20
+    assert many.memory_bytes == 10 * few.memory_bytes == 8 * 4000 * 200
+    assert few.seconds > 0.0
+
+
+def test_ctrl_c_is_heard_while_features_are_made(monkeypatch):
+    X, y = moons(3000)
+    model = SVC(landmarks=50, random_state=0).fit(X, y)
+    before = model.decision_function(X)
+
+    def pressing(self, A, B):
+        signal.raise_signal(signal.SIGINT)
+        return np.ones((A.shape[0], B.shape[0]))
+
+    monkeypatch.setattr(Gaussian, "__call__", pressing)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(model.decision_function(X), before)
+
+
+@pytest.mark.parametrize("sweeps", [400, 1])
+def test_many_features_are_swept_and_solved_by_newton_where_that_is_not_enough(sweeps, monkeypatch):
+    monkeypatch.setattr(landmarks, "_FEW", 10)
+    monkeypatch.setattr(landmarks, "_SWEEPS", sweeps)
+    X, y = moons()
+    model = SVC(gamma=1.0, landmarks=40, random_state=0).fit(X, y)
+    assert model.solution_.solver == ("dual_cd" if sweeps == 400 else "newton")
+    assert model.certificate_.relative_gap < 1e-3

@@ -1,0 +1,206 @@
+"""samples(X, y): what each training sample is to a model."""
+
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
+from synthetic import free_svc, free_svr, overlapping, regression
+
+CLASSIFIERS = [
+    SVC(C=2.0),
+    SVC(C=2.0, kernel="linear", fit_intercept=False),
+    SVC(solver="qp"),
+    NuSVC(nu=0.4),
+    free_svc(),
+    free_svc(fit_intercept=False, class_weight="balanced"),
+    free_svc(loss="squared_hinge", penalized_intercept=True),
+    free_svc(lam=0.05),
+    PegasosClassifier(lam=0.1),
+    PegasosClassifier(lam=0.1, kernel="rbf", tol=0.5),
+]
+REGRESSORS = [SVR(epsilon=0.3), NuSVR(), free_svr(epsilon=0.3), free_svr(loss="squared")]
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=repr)
+def test_the_table_is_what_its_columns_say(model):
+    X, y = overlapping()
+    table = model.fit(X, y).samples(X, y)
+    margin = y * model.decision_function(X)
+    np.testing.assert_allclose(table.margin, margin)
+    np.testing.assert_allclose(table.slack, np.maximum(0.0, 1.0 - margin), atol=1e-12)
+    assert (table.alpha >= 0.0).all()
+    assert (table.alpha <= table.bound * (1 + 1e-12)).all()
+    np.testing.assert_array_equal(table.case == 3, table.alpha == 0.0)
+    if getattr(model, "kernel", None) != "rbf" or not hasattr(model, "lam"):
+        np.testing.assert_array_equal(np.flatnonzero(table.alpha), np.sort(model.support_))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SVC(tol=1e-10),
+        free_svc(tol=1e-10),
+        NuSVC(nu=0.4, tol=1e-10),
+        free_svc(loss="squared_hinge", tol=1e-10),
+    ],
+    ids=repr,
+)
+def test_kkt_conditions_hold_at_the_optimum(model):
+    X, y = overlapping()
+    table = model.fit(X, y).samples(X, y)
+    assert table.violation.max() < 1e-4
+    free = table.case == 1
+    edge = 1.0 if model.get_params().get("loss") != "squared_hinge" else 1.0 - table.alpha / 2.0
+    np.testing.assert_allclose(table.margin[free], np.broadcast_to(edge, len(y))[free], atol=1e-4)
+
+
+def test_violations_are_what_the_cases_miss():
+    X, y = overlapping()
+    model = free_svc(max_iter=2, solver="dual_cd", tol=1e-12)
+    with pytest.warns(match="stopped by max_iter"):
+        model.fit(X, y)
+    table = model.samples(X, y)
+    free, bounded, away = (table.case == case for case in (1, 2, 3))
+    assert table.violation.max() > 1e-3
+    np.testing.assert_allclose(table.violation[free], np.abs(table.margin[free] - 1.0))
+    np.testing.assert_allclose(table.violation[bounded], np.maximum(0, table.margin[bounded] - 1))
+    np.testing.assert_allclose(table.violation[away], np.maximum(0.0, 1.0 - table.margin[away]))
+
+
+@pytest.mark.parametrize("model", [free_svc(), SVC(kernel="linear")], ids=repr)
+def test_the_distance_is_that_to_the_hyperplane(model):
+    X, y = overlapping()
+    table = model.fit(X, y).samples(X, y)
+    w = model.coef_[0]
+    np.testing.assert_allclose(
+        table.distance, y * (X @ w + model.intercept_) / np.linalg.norm(w), rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=repr)
+def test_the_table_of_a_regression_has_residuals(model):
+    X, y = regression()
+    table = model.fit(X, y).samples(X, y)
+    epsilon = model.solution_.loss.epsilon
+    np.testing.assert_allclose(table.margin, y - model.predict(X))
+    np.testing.assert_allclose(table.slack, np.maximum(0.0, np.abs(table.margin) - epsilon))
+    np.testing.assert_allclose(table.distance, epsilon - np.abs(table.margin))
+    np.testing.assert_array_equal(table.alpha, model.alpha_)
+
+
+def test_the_weights_of_a_linear_machine_are_sums_of_the_alphas():
+    X, y = overlapping()
+    model = free_svc(tol=1e-8).fit(X, y)
+    table = model.samples(X, y)
+    np.testing.assert_allclose((table.alpha * y) @ X, model.coef_[0], atol=1e-3)
+
+
+def test_pairs_of_classes_have_a_row_for_each_problem():
+    X, _ = overlapping()
+    y = np.arange(len(X)) % 3
+    X = X + 2.0 * np.eye(3, X.shape[1])[y]
+    for model, rows in [(SVC(), 120), (SVC(multi_class="ovr"), 180), (free_svc(), 180)]:
+        table = model.fit(X, y).samples(X, y)
+        assert len(table) == rows
+        assert np.unique(table.problem).tolist() == [0, 1, 2]
+        assert table.violation.max() < 0.5
+        assert [len(slack) for slack in model.slack_] == [rows // 3] * 3
+    pairs = free_svc(multi_class="ovo").fit(X, y)
+    table = pairs.samples(X, y)
+    assert np.unique(y[table.sample[table.problem == 1]]).tolist() == [0, 2]
+
+
+def test_a_one_class_machine_needs_no_labels():
+    X, _ = overlapping()
+    model = OneClassSVM(nu=0.3).fit(X)
+    table = model.samples(X)
+    np.testing.assert_allclose(table.margin, model.score_samples(X))
+    assert (table.slack > 0).mean() <= 0.3
+
+
+def test_the_kernel_matrix_serves_as_x():
+    X, y = overlapping()
+    K = X @ X.T
+    table = SVC(kernel="precomputed").fit(K, y).samples(K, y)
+    other = SVC(kernel="linear").fit(X, y).samples(X, y)
+    np.testing.assert_allclose(table.slack, other.slack, atol=0.05)
+
+
+def test_sparse_rows_have_the_same_table():
+    X, y = overlapping()
+    model = free_svc(tol=1e-8).fit(X, y)
+    rows = sparse.csr_matrix(X)
+    np.testing.assert_allclose(model.samples(rows, y).slack, model.samples(X, y).slack)
+
+
+def test_samples_of_weight_0_are_in_no_case():
+    X, y = overlapping()
+    weight = np.where(np.arange(len(y)) < 5, 0.0, 1.0)
+    table = SVC().fit(X, y, weight).samples(X, y, weight)
+    assert (table.case[:5] == 0).all()
+    assert (table.case[5:] > 0).all()
+    assert not table.alpha[:5].any()
+
+
+def test_the_table_becomes_a_data_frame():
+    X, y = overlapping()
+    frame = SVC().fit(X, y).samples(X, y).to_pandas()
+    assert list(frame) == [
+        "sample", "problem", "alpha", "bound", "slack", "margin", "distance", "case", "violation",
+    ]  # fmt: skip
+    assert len(frame) == len(y)
+
+
+def test_a_data_frame_without_pandas_says_what_is_missing(monkeypatch):
+    X, y = overlapping()
+    table = SVC().fit(X, y).samples(X, y)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="pip install pandas"):
+        table.to_pandas()
+
+
+def test_slacks_are_known_after_samples():
+    X, y = overlapping()
+    model = SVC().fit(X, y)
+    with pytest.raises(AttributeError, match=r"samples\(X, y\)"):
+        model.slack_  # noqa: B018
+    table = model.samples(X, y)
+    np.testing.assert_array_equal(model.slack_, table.slack)
+    model.set_params(C=5.0).fit(X, y)
+    with pytest.raises(AttributeError, match=r"samples\(X, y\)"):
+        model.slack_  # noqa: B018
+
+
+def test_other_data_are_refused():
+    X, y = overlapping()
+    model = SVC().fit(X, y)
+    for other, labels, message in [
+        (X[::-1], y[::-1], "in their order"),
+        (X, -y, "slacks of these data"),
+        (X + 0.5 * np.eye(*X.shape), y, "of the fit"),
+        (X[1:], y[1:], "X has 59 samples"),
+        (X, y + 1, "labels other than"),
+        (X, None, "got None"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model.samples(other, labels)
+
+
+def test_another_c_or_weight_is_refused():
+    X, y = overlapping()
+    with pytest.raises(ValueError, match="sample_weight of the fit"):
+        SVC().fit(X, y).samples(X, y, np.arange(1.0, len(y) + 1.0))
+    with pytest.raises(ValueError, match="leave C, lam"):
+        SVC().fit(X, y).set_params(C=3.0).samples(X, y)
+
+
+def test_the_joint_problem_of_all_classes_has_no_cases():
+    X, _ = overlapping()
+    y = np.arange(len(X)) % 3
+    model = free_svc(multi_class="crammer_singer").fit(X, y)
+    with pytest.raises(ValueError, match="crammer_singer"):
+        model.samples(X, y)
+    assert model.alpha_.shape == (60, 3)

@@ -1,0 +1,197 @@
+"""Leave-one-out: exact, and its bounds from one fit."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from maxmargin import SVC, SVR, NuSVC
+from maxmargin.theory import (
+    leave_one_out,
+    removal_bound,
+    span,
+    support_vector_bound,
+    support_vector_risk,
+    xi_alpha,
+)
+from synthetic import free_svc, overlapping, separable
+
+MACHINES = [
+    SVC(),
+    SVC(C=10.0, gamma=0.3),
+    SVC(C=0.05),
+    SVC(C=3.0, fit_intercept=False),
+    SVC(kernel="linear", C=3.0),
+    SVC(class_weight={-1.0: 3.0}),
+    free_svc(C=0.3),
+    free_svc(fit_intercept=False),
+    free_svc(C=0.3, penalized_intercept=True, intercept_scaling=2.0),
+    free_svc(loss="squared_hinge", C=0.5),
+    free_svc(loss="squared_hinge", penalized_intercept=True),
+]
+
+
+def margins_without_each(model, X, y):
+    """y_i f(x_i) of a machine that was fitted to all samples but i."""
+    margins = np.empty(len(y))
+    for i in range(len(y)):
+        rest = np.arange(len(y)) != i
+        fitted = clone(model).set_params(tol=1e-8).fit(X[rest], y[rest])
+        margins[i] = y[i] * fitted.decision_function(X[[i]])[0]
+    return margins
+
+
+@pytest.mark.parametrize("model", MACHINES, ids=repr)
+def test_it_is_the_error_of_all_refits(model):
+    X, y = overlapping(n=80)
+    found = leave_one_out(model.fit(X, y), X, y)
+    margins = margins_without_each(model, X, y)
+    clear = np.abs(margins) > 1e-6
+    np.testing.assert_array_equal(found.errors[clear], margins[clear] <= 0.0)
+    assert found.n_unproven <= (~clear).sum()
+    assert found.value == found.errors.mean()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+def test_it_is_the_error_of_all_refits_whatever_the_samples(seed):
+    rng = np.random.default_rng(seed)
+    X, y = overlapping(n=60 + 20 * (seed % 3), d=2 + seed % 5, seed=seed)
+    model = SVC(C=10.0 ** rng.uniform(-1, 1.5), gamma=10.0 ** rng.uniform(-1.5, 0.5))
+    found = leave_one_out(model.fit(X, y), X, y)
+    margins = margins_without_each(model, X, y)
+    clear = np.abs(margins) > 1e-5
+    np.testing.assert_array_equal(found.errors[clear], margins[clear] <= 0.0)
+    assert found.n_refits <= found.n_support
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_it_is_exact_for_hard_margins(kernel):
+    X, y = separable()
+    model = SVC(C=np.inf, kernel=kernel, gamma=0.5).fit(X, y)
+    margins = margins_without_each(model, X, y)
+    np.testing.assert_array_equal(leave_one_out(model, X, y).errors, margins <= 0.0)
+
+
+@pytest.mark.parametrize("model", MACHINES, ids=repr)
+def test_bounds_are_no_less_than_the_error(model):
+    X, y = overlapping(n=80)
+    error = leave_one_out(model.fit(X, y), X, y).value
+    support = support_vector_bound(model, X, y).value
+    assert support == len(model.support_) / 80
+    assert error <= removal_bound(model, X, y).value <= support
+    if model.get_params().get("loss") != "squared_hinge":
+        assert error <= xi_alpha(model, X, y).value
+
+
+def test_samples_of_weight_0_are_left_out():
+    X, y = overlapping(n=80)
+    weight = np.where(np.arange(80) < 20, 0.0, 1.0)
+    whole = leave_one_out(SVC().fit(X, y, weight), X, y, weight)
+    part = leave_one_out(SVC(gamma=SVC().fit(X, y, weight)._fitted_kernel.gamma).fit(
+        X[20:], y[20:]
+    ), X[20:], y[20:])  # fmt: skip
+    assert whole.value == part.value
+    assert not whole.errors[:20].any()
+
+
+def test_storage_does_not_matter():
+    X, y = overlapping(n=80)
+    rows = sparse.csr_matrix(X)
+    dense = leave_one_out(SVC().fit(X, y), X, y)
+    np.testing.assert_array_equal(leave_one_out(SVC().fit(rows, y), rows, y).errors, dense.errors)
+    K = X @ X.T
+    one = leave_one_out(SVC(kernel="precomputed").fit(K, y), K, y)
+    two = leave_one_out(SVC(kernel="linear").fit(X, y), X, y)
+    np.testing.assert_array_equal(one.errors, two.errors)
+
+
+def test_a_nu_machine_is_that_of_its_c():
+    X, y = overlapping(n=80)
+    model = NuSVC(nu=0.5, tol=1e-8).fit(X, y)
+    other = SVC(C=model.equivalent_C_).fit(X, y)
+    np.testing.assert_array_equal(
+        leave_one_out(model, X, y).errors, leave_one_out(other, X, y).errors
+    )
+
+
+def test_duplicated_rows_are_no_error_where_they_agree():
+    X, y = overlapping(n=30)
+    X, y = np.vstack([X, X]), np.append(y, y)
+    model = SVC(C=1.0, gamma=1.0).fit(X, y)
+    margins = margins_without_each(model, X, y)
+    clear = np.abs(margins) > 1e-6
+    found = leave_one_out(model, X, y)
+    np.testing.assert_array_equal(found.errors[clear], margins[clear] <= 0.0)
+
+
+def test_the_span_is_exact_where_no_status_changes():
+    X, y = overlapping(n=80)
+    model = free_svc(loss="squared_hinge", C=1e-4).fit(X, y)  # all samples are support vectors
+    assert len(model.support_) == 80
+    assert span(model, X, y).value == leave_one_out(model, X, y).value
+
+
+def test_xi_alpha_is_the_count_of_its_definition():
+    X, y = overlapping(n=80)
+    model = SVC(kernel="linear", C=0.1).fit(X, y)
+    table = model.samples(X, y)
+    found = xi_alpha(model, X, y)
+    doubtful = 2.0 * table.alpha * found.radius_squared + table.slack >= 1.0
+    assert found.value == doubtful.mean()
+    Z = X[model.support_]
+    assert found.radius_squared >= 0.5 * np.square(Z[:, None] - Z).sum(axis=2).max() * (1 - 1e-9)
+
+
+def test_the_bound_of_support_vectors_holds_on_average_over_samples():
+    risks, shares = [], []
+    for seed in range(40):
+        X, y = separable(n=1030, seed=seed)
+        model = SVC(kernel="linear", C=np.inf).fit(X[:30], y[:30])
+        shares.append(support_vector_risk(model, X[:30], y[:30]).value)
+        risks.append(np.mean(model.predict(X[30:]) != y[30:]))
+    assert np.mean(risks) <= np.mean(shares)
+
+
+def test_support_vector_risk_says_whether_the_samples_are_separated():
+    X, y = overlapping()
+    assert not support_vector_risk(SVC(kernel="linear").fit(X, y), X, y).separable
+    X, y = separable()
+    assert support_vector_risk(SVC(kernel="linear", C=100.0).fit(X, y), X, y).separable
+
+
+def test_results_are_numbers_with_words():
+    X, y = overlapping()
+    found = support_vector_bound(SVC().fit(X, y), X, y)
+    assert float(found) == found.value
+    assert str(found).startswith(f"{found.value:.6g}  Vapnik")
+    assert "assumes" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("model", "y", "message"),
+    [
+        (SVC(), np.arange(60) % 3, "3 classes"),
+        (SVR(), np.arange(60.0), "no classifier"),
+        (free_svc(loss="perceptron", solver="sgd", max_iter=5), None, "perceptron"),
+        (SVC(kernel="sigmoid", gamma=5.0), None, "not positive semidefinite"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_what_has_no_theory_is_refused(model, y, message):
+    X, labels = overlapping()
+    y = labels if y is None else y
+    with pytest.raises(ValueError, match=message):
+        leave_one_out(model.fit(X, y), X, y)
+
+
+def test_xi_alpha_is_for_the_hinge():
+    X, y = overlapping()
+    with pytest.raises(ValueError, match="squared_hinge"):
+        xi_alpha(free_svc(loss="squared_hinge").fit(X, y), X, y)
+
+
+def test_other_data_are_refused():
+    X, y = overlapping()
+    with pytest.raises(ValueError, match="in their order"):
+        leave_one_out(SVC().fit(X, y), X[::-1], y)

@@ -1,0 +1,51 @@
+"""Refuse words that a reader who knows SVMs would have to guess at; docs/notation.md has better."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+#: What the words stand for in the field's English.
+REFUSED = {
+    r"foretell\w*|foretold": "predicted",
+    r"\btaste[sd]?\b": "warm-up pass on a subsample",
+    r"lend(s|er|ing)?\b|borrow(s|ed)?\b": "subsampled Hessian",
+    r"pour(s|ed)?\b": "fill_to_sum",
+    r"sway\b": "drift",
+    r"\bin vain\b": "without improvement",
+    r"\bmade rows\b": "synthetic rows",
+    r"\bin turns\b": "interleaved",
+    r"\bmend(s|ed|ing)?\b": "fix",
+    r"\banew\b": "again",
+    r"\bhope\b": "StallDetector",
+    r"_per_look\b|\bat each look\b|\blooks? at the gap\b": "gap check",
+    r"\brows? in play\b": "active set",
+    r"\bset aside\b": "shrunk",
+}
+
+READ = (".py", ".hpp", ".cpp", ".md", ".toml")
+
+
+def tracked() -> list[Path]:
+    """Return the files that git tracks and whose words count."""
+    listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True)
+    paths = [Path(name) for name in listed.stdout.splitlines()]
+    return [path for path in paths if path.suffix in READ and path.name != Path(__file__).name]
+
+
+def found(path: Path) -> list[str]:
+    """Return each refused word of a file, with its line and what to say instead."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [
+        f"{path}:{number}: {match[0]!r}: say {instead!r}"
+        for number, line in enumerate(lines, 1)
+        for refused, instead in REFUSED.items()
+        for match in [re.search(refused, line, re.IGNORECASE)]
+        if match
+    ]
+
+
+if __name__ == "__main__":
+    wrong = [line for path in tracked() if path.exists() for line in found(path)]
+    print("\n".join(wrong) or "no refused words")
+    sys.exit(bool(wrong))
