@@ -114,11 +114,13 @@ def test_an_unproven_fit_has_their_status():
     assert model.fit_status_ == 1
 
 
-@pytest.mark.parametrize("probability", [False, True])
-def test_probability_is_accepted_and_not_needed(probability):
+@pytest.mark.parametrize("probability", [True, False])
+@pytest.mark.parametrize("Model", [SVC, NuSVC])
+def test_probability_is_taken_and_deprecated_as_theirs(Model, probability):
     X, y, *_ = made(2)
-    P = SVC(probability=probability).fit(X, y).predict_proba(X)
-    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    with pytest.warns(FutureWarning, match="probability.*parameter.*CalibratedClassifierCV"):
+        model = Model(probability=probability).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), Model().fit(X, y).predict(X))
 
 
 def test_calibration_around_a_model_still_works():

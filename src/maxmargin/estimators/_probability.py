@@ -138,7 +138,7 @@ class ProbabilisticClassifier:
             model, X[places], places, members, numbers[places], cost[places], stands_for
         )
         self._probabilities = LazyMap(training.fitted_map)
-        if getattr(self, "probability", False):
+        if getattr(self, "probability", False) not in (False, "deprecated"):
             self._probabilities.get()
 
     def _spanning(

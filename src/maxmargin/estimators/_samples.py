@@ -281,7 +281,7 @@ def _by_pairs(model: Any) -> bool:
 def _values(model: Any, X: Matrix) -> Array:
     """F of every row and every problem."""
     if hasattr(model, "_values_by_problem"):
-        return np.asarray(model._values_by_problem(X))
+        return np.asarray(model._values_by_problem(model._rows_to_predict(X)))
     if _by_pairs(model):
         return np.asarray(X @ model.coef_.T + model.intercept_)
     values = np.asarray(model.decision_function(X))
