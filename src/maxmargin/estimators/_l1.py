@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from typing import Any
 
@@ -27,7 +26,7 @@ def check_l1(model: Any) -> None:
             f"Unsupported set of arguments: penalty='l1', loss={model.loss!r}, dual={model.dual!r}."
             " Give loss='squared_hinge', or penalty='l2'."
         )
-    if model.lam is None and math.inf == model.C:
+    if model._hard():
         raise ValueError(
             "penalty='l1' has no hard margin, got C=inf. Give a finite C, or penalty='l2'."
         )
