@@ -26,14 +26,16 @@ from maxmargin.objectives import (
     Intercept,
     KernelCrammerSingerObjective,
     KernelObjective,
+    L1Objective,
     LinearObjective,
     NuObjective,
     Objective,
     PrimalDual,
-    certify,
 )
 from maxmargin.solution import NotSeparableError, Solution
 from maxmargin.solvers import QP, SGD, SMO, DualCD, KernelPegasos, Newton, Pegasos
+from maxmargin.theory.model_certificate import ModelCertificate, certify
+from maxmargin.theory.verification import Verification, verify
 
 __version__ = "0.1.0"
 
@@ -54,9 +56,11 @@ __all__ = [
     "KernelCrammerSingerObjective",
     "KernelObjective",
     "KernelPegasos",
+    "L1Objective",
     "LinearObjective",
     "LinearSVC",
     "LinearSVR",
+    "ModelCertificate",
     "Newton",
     "NotSeparableError",
     "NuObjective",
@@ -70,5 +74,7 @@ __all__ = [
     "Problem",
     "Solution",
     "Status",
+    "Verification",
     "certify",
+    "verify",
 ]

@@ -35,7 +35,7 @@ MAXMARGIN_INLINE void tally_classes(const double* z, const double* beta, Size y,
   total.losses += cost * slack;
   total.conjugates += beta[y];
   total.brackets += bracket;
-  total.slacks += slack;
+  total.slacks += cost > 0.0 ? slack : 0.0;
   if (cost > 0.0) total.kkt_violation = std::max(total.kkt_violation, bracket / cost);
   total.n_bounded += beta[y] > 0.0 && beta[y] >= cost;
   total.n_free += beta[y] > 0.0 && beta[y] < cost;

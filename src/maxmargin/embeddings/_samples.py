@@ -20,7 +20,7 @@ _INDEFINITE = 1e-6
 _SAMPLED = 500
 
 #: Rows up to which threads gain an eigenvalue problem less than they lose where cores are busy.
-_ONE_THREAD = 1_500
+_ONE_THREAD = 3_000
 
 
 class KernelEmbedding(Embedding):

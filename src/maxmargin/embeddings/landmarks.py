@@ -52,7 +52,7 @@ def _distinct(X: Matrix, rows: NDArray[np.intp]) -> NDArray[np.intp]:
 def _by_distance(
     kernel: Kernel, X: Matrix, weight: Array, m: int, random: RandomState
 ) -> NDArray[np.intp]:
-    """Draw by k-means++ in blocks: a distance is looked at anew after each block."""
+    """Draw by k-means++ in blocks: a distance is looked at again after each block."""
     diagonal = kernel.diagonal(X)
     found = random.choice(len(weight), 1, p=weight / weight.sum())
     nearest = np.full(len(weight), np.inf)

@@ -35,6 +35,7 @@ from maxmargin.data.origin import UNMOVED, Level, centred, far_centre
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import class_numbers
 from maxmargin.estimators._checks import flat_targets, named_alike
+from maxmargin.estimators._report import Reported
 from maxmargin.estimators._samples import SamplesMixin
 from maxmargin.estimators._warn import warn
 from maxmargin.losses import Loss
@@ -134,7 +135,7 @@ def fitting(fit: Callable[..., Any]) -> Callable[..., Any]:
     return whole_or_nothing
 
 
-class CertifiedModel(SamplesMixin, CallbackSupportMixin, BaseEstimator):
+class CertifiedModel(SamplesMixin, Reported, CallbackSupportMixin, BaseEstimator):
     """An estimator whose fit leaves `solutions_`, each with its certificate."""
 
     solutions_: tuple[Solution, ...]

@@ -20,6 +20,7 @@ from maxmargin.kernels import Kernel
 from maxmargin.losses import HINGE
 from maxmargin.multiclass.decomposition import pair_targets
 from maxmargin.objectives.base import Intercept
+from maxmargin.objectives.kernel import KernelObjective
 from maxmargin.objectives.nu import NuObjective
 from maxmargin.runtime.progress import Progress
 from maxmargin.solution import NotSeparableError, Record, Solution
@@ -79,7 +80,7 @@ def solve_through_origin(model: Any, posed: Posed, tasks: list[Task]) -> Progres
             signed = Signed(posed.kernel, X[used], y[used])
             one = np.ones(len(used))
             problem = Problem(places(len(used)), one, one)
-            objective = NuObjective(problem, HINGE, Intercept.NONE, signed, 1.0)
+            objective = NuObjective(problem, HINGE, Intercept.NONE, signed, nu_sum=1.0)
             _refuse_no_kernel(objective)
             found = _nearest(objective, model._stopping(), interrupt)
             solutions.append(_spread(found, y, used))
@@ -87,7 +88,7 @@ def solve_through_origin(model: Any, posed: Posed, tasks: list[Task]) -> Progres
     return progress
 
 
-def _refuse_no_kernel(objective: NuObjective) -> None:
+def _refuse_no_kernel(objective: KernelObjective) -> None:
     if not objective.convex:
         raise ValueError(
             "C=inf needs a Mercer kernel: only there do distances mean a margin. Give a finite C,"
@@ -95,7 +96,7 @@ def _refuse_no_kernel(objective: NuObjective) -> None:
         )
 
 
-def _nearest(objective: NuObjective, stopping: Stopping, interrupt: Any) -> Solution:
+def _nearest(objective: KernelObjective, stopping: Stopping, interrupt: Any) -> Solution:
     """Return the hard margin of signed samples: f ≥ 1 at each, and its proof."""
     begin, tol, start = time.perf_counter(), stopping.tol, Start()
     solution = None
@@ -112,7 +113,7 @@ def _nearest(objective: NuObjective, stopping: Stopping, interrupt: Any) -> Solu
     return replace(solution, certificate=stalled)
 
 
-def _scaled(objective: NuObjective, point: Solution, tol: float, seconds: float) -> Solution:
+def _scaled(objective: KernelObjective, point: Solution, tol: float, seconds: float) -> Solution:
     """Scale w to a least margin of 1, and its weights to the best dual point; judge them.
 
     With u = Σ β_i φ_i, Σ β = 1 and f = u / least, P = ½‖u‖²/least², and α = β/‖u‖² has
@@ -121,8 +122,9 @@ def _scaled(objective: NuObjective, point: Solution, tol: float, seconds: float)
     beta = point.beta / point.beta.sum()
     z, longest = objective.kernel_values(beta), float(objective.diagonal.max())
     square = float(beta @ z)
-    least = float(z.min()) - _ROUNDING * longest * objective.value_rounding
-    dual = 0.5 / square if square > 0.0 else math.inf
+    rounding = _ROUNDING * longest * objective.value_rounding
+    least = float(z.min()) - rounding
+    dual = 0.5 / (max(0.0, square) + rounding) if longest > 0.0 else math.inf
     separated = least > 0.0 and square > 0.0
     primal = 0.5 * square / least**2 if separated else math.inf
     gap = max(0.0, primal - dual) if separated else math.inf
@@ -189,18 +191,8 @@ class NotSeparableThroughOriginError(NotSeparableError):
         )
 
 
-#: Parameters that a LinearSVC has in common with the SVC of the same hard margin.
-_SHARED = (
-    "C", "fit_intercept", "multi_class", "class_weight", "tol", "max_iter", "max_time", "n_jobs",
-    "verbose",
-)  # fmt: skip
-
-
-def fit_hard_linear(model: Any, X: Matrix, y: Any, sample_weight: Any) -> None:
-    """Fit a LinearSVC with C=inf by the kernel machine of the same problem."""
-    from maxmargin.estimators.kernel import SVC  # noqa: PLC0415 - a cycle
-
-    svc = SVC(kernel="linear", **{name: getattr(model, name) for name in _SHARED})
+def fit_hard_linear(model: Any, svc: Any, X: Matrix, y: Any, sample_weight: Any) -> None:
+    """Fit a LinearSVC with C=inf by the kernel machine `svc` of the same problem."""
     svc.fit(X, y, sample_weight)
     model.classes_, model._members = svc.classes_, None
     pairs = len(svc.classes_) > 2 and model.multi_class == "ovo"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -25,6 +26,10 @@ def check_l1(model: Any) -> None:
         raise ValueError(
             f"penalty='l1' goes with loss='squared_hinge', got loss={model.loss!r}. Give"
             " loss='squared_hinge', or penalty='l2'."
+        )
+    if model.lam is None and model.C == math.inf:
+        raise ValueError(
+            "penalty='l1' has no hard margin, got C=inf. Give a finite C, or penalty='l2'."
         )
     if model.multi_class != "ovr":
         raise ValueError(

@@ -29,7 +29,7 @@ from maxmargin.embeddings.certificates import MAX_VALUES, ExactCertificate, Exac
 from maxmargin.estimators._approximate import Posing
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._checks import labels_of
-from maxmargin.estimators._duplicates import Groups, equal_rows
+from maxmargin.estimators._duplicates import groups_of, spread_over
 from maxmargin.estimators._hard_margin import refuse_through_origin, solve_through_origin
 from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.estimators._landmarks import LandmarkModel, QuietSVC
@@ -200,12 +200,6 @@ class SVC(ClassifierMixin, LandmarkModel):
         X, y = self._check_rows(X, y)
         classes = labels_of(y)
         kind = self._check_kind()
-        if self.probability:
-            raise ValueError(
-                f"probability={self.probability!r} is not supported: use"
-                " sklearn.calibration.CalibratedClassifierCV(SVC(...), ensemble=False), which has"
-                " predict_proba."
-            )
         weighted = sample_costs(X, self._weight(), None, sample_weight)
         self.classes_ = classes
         cost = class_costs(weighted, self.class_weight, self.classes_, y)
@@ -216,36 +210,16 @@ class SVC(ClassifierMixin, LandmarkModel):
         if self.landmarks is not None:
             self._fit_landmarks(posed, y, cost)
             return self
-        groups = self._groups(posed, kind, cost)
+        groups = groups_of(self, posed, cost)
         if groups is not None:
             posed, cost = groups.merged(posed), groups.costs
         progress = self._solve_kind(posed, kind, cost)
         self._keep_solutions(posed)
         if groups is not None:
-            self._spread(groups, y)
+            spread_over(self, groups, y)
         progress.end()
         self._warn_if_unproven(posed.samples)
         return self
-
-    def _groups(self, posed: Posed, kind: str, cost: Array) -> Groups | None:
-        """Return groups of equal rows that may be fitted as one, if that saves work."""
-        whole = kind == "crammer_singer" or self._hard() or self._precomputed or self.warm_start
-        if whole or posed.samples.dtype.kind != "f":
-            return None
-        return equal_rows(posed.samples, posed.y, cost)
-
-    def _spread(self, groups: Groups, y: NDArray[Any]) -> None:
-        """Share each solution of groups among their rows, numbered as they were given."""
-        n = len(groups.group)
-        everyone, all_groups = np.arange(n), np.arange(len(groups.first))
-        count = len(self.solutions_)
-        rows, own = [everyone] * count, [all_groups] * count
-        if self.multi_class == "ovo" and len(self.classes_) > 2:
-            rows = pair_targets(class_members(y, self.classes_))[0]
-            own = pair_targets(class_members(y[groups.first], self.classes_))[0]
-        self.solutions_ = tuple(map(groups.spread, self.solutions_, rows, own))
-        self.support_ = groups.first[self.support_].astype(np.int32)
-        self.shape_fit_ = (n, self.shape_fit_[1])
 
     def _solve_kind(self, posed: Posed, kind: str, cost: Array) -> Progress:
         """Solve the problem of all classes, one for each pair, or one for each class."""
@@ -303,6 +277,12 @@ class SVC(ClassifierMixin, LandmarkModel):
 
     def _check_kind(self) -> str:
         """Return what several classes are, or say what does not go with it."""
+        if self.probability:
+            raise ValueError(
+                f"probability={self.probability!r} is not supported: use"
+                " sklearn.calibration.CalibratedClassifierCV(SVC(...), ensemble=False), which has"
+                " predict_proba."
+            )
         kind = check_choice("multi_class", self.multi_class, ("ovo", "ovr", "crammer_singer"))
         shape = check_choice(
             "decision_function_shape", self.decision_function_shape, ("ovr", "ovo")

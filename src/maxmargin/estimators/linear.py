@@ -25,6 +25,7 @@ from maxmargin.data.targets import (
 )
 from maxmargin.estimators._base import LinearModel, fitting
 from maxmargin.estimators._checks import labels_of
+from maxmargin.estimators._hard_margin import fit_hard_linear
 from maxmargin.estimators._l1 import check_l1, dense_coef, fit_l1
 from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets, votes
@@ -189,7 +190,7 @@ class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 -
         sparse = check_choice("penalty", self.penalty, ("l2", "l1")) == "l1"
         if sparse:
             check_l1(self)
-        elif self._hard():
+        if self._hard():
             return self._fit_hard(X, y, sample_weight)
         cost = sample_costs(X, self.C, self.lam, sample_weight)
         cost = class_costs(cost, self.class_weight, classes, y)
@@ -216,14 +217,17 @@ class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 -
 
     def _fit_hard(self, X: Any, y: Any, sample_weight: Any) -> LinearSVC:
         """Fit a hard margin: by SMO, whatever the solver."""
+        from maxmargin.estimators.kernel import SVC  # noqa: PLC0415 - SVC is built on LinearSVC
+
         if self._intercept() is Intercept.PENALIZED or self.loss == "perceptron":
             raise ValueError(
                 "C=inf is for the hinge losses, with a free intercept or none. For a penalised one"
                 " append a column of ones to X and give fit_intercept=False."
             )
-        from maxmargin.estimators._hard_margin import fit_hard_linear  # noqa: PLC0415 - a cycle
-
-        fit_hard_linear(self, X, y, sample_weight)
+        names = ("C", "fit_intercept", "multi_class", "class_weight", "tol", "max_time", "n_jobs")
+        shared = {name: getattr(self, name) for name in names}
+        svc = SVC(kernel="linear", verbose=self.verbose, max_iter=self.max_iter, **shared)
+        fit_hard_linear(self, svc, X, y, sample_weight)
         return self
 
     def decision_function(self, X: Any) -> Array:

@@ -27,20 +27,26 @@ from maxmargin.theory.margins import (
     radius_margin,
     support_vector_risk,
 )
+from maxmargin.theory.model_certificate import ModelCertificate, certify
 from maxmargin.theory.pegasos import PegasosRate, pegasos_bound, pegasos_rate
 from maxmargin.theory.result import Result
+from maxmargin.theory.verification import Check, Verification, verify
 
 __all__ = [
+    "Check",
     "LeaveOneOut",
     "MarginBound",
     "MaximumMargin",
+    "ModelCertificate",
     "Novikoff",
     "NuProperty",
     "PegasosRate",
     "RadiusMargin",
     "Result",
     "SupportVectorRisk",
+    "Verification",
     "XiAlpha",
+    "certify",
     "leave_one_out",
     "margin_bound",
     "maximum_margin",
@@ -53,5 +59,6 @@ __all__ = [
     "span",
     "support_vector_bound",
     "support_vector_risk",
+    "verify",
     "xi_alpha",
 ]

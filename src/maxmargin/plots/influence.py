@@ -1,0 +1,160 @@
+"""The samples whose removal moves the boundary most."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from maxmargin.data.arrays import Array
+from maxmargin.data.checks import check_count
+from maxmargin.plots._plane import Plane
+from maxmargin.plots._samples import roles
+from maxmargin.plots._style import colour, equal_scales, finish, marker, new_axes
+
+
+class InfluenceDisplay:
+    """By how much f moves when a sample is left out.
+
+    Only support vectors can move it; each that is tried costs a refit.
+
+    Parameters
+    ----------
+    points : array of shape (n, 2)
+        The samples in the plane.
+    y, classes : arrays
+        Their places among the classes, and the labels.
+    influence : array of shape (n,)
+        Root mean square of the change of f over all samples; 0 where nothing changes, NaN where
+        it was not tried.
+    grids : tuple of arrays
+        Coordinates, f, and f without the most influential sample.
+    labels : tuple of two str
+        Names of the axes.
+    """
+
+    def __init__(
+        self,
+        *,
+        points: Array,
+        y: NDArray[np.intp],
+        classes: NDArray[Any],
+        influence: Array,
+        grids: tuple[Array, Array, Array, Array],
+        labels: tuple[str, str],
+    ) -> None:
+        self.points = points
+        self.y = y
+        self.classes = classes
+        self.influence = influence
+        self.grids = grids
+        self.labels = labels
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        candidates: int = 50,
+        features: Any = None,
+        ax: Any = None,
+    ) -> InfluenceDisplay:
+        """Refit copies of a fitted classifier of two classes without one support vector each.
+
+        At most `candidates` are tried: those that violate the margin most first, then those on its
+        edge. Beyond two dimensions the picture is on a plane, as of MarginDisplay.
+        """
+        check_count("candidates", candidates, advice="Each costs a refit.")
+        if len(estimator.classes_) != 2:
+            raise ValueError("Influence is shown for two classes: give samples of two.")
+        X, y = np.asarray(X, dtype=np.float64), np.asarray(y)
+        f, support = estimator.decision_function(X), roles(estimator, X, y)
+        places = np.searchsorted(estimator.classes_, y)
+        order = np.argsort((2.0 * places - 1.0) * f)
+        tried = order[(support.bounded | support.free)[order]][:candidates]
+        influence = np.where(support.bounded | support.free, np.nan, 0.0)
+        without = {}
+        for i in tried:
+            kept = np.arange(len(y)) != i
+            without[i] = clone(estimator).fit(X[kept], y[kept])
+            change = without[i].decision_function(X) - f
+            influence[i] = float(np.sqrt(np.mean(change**2)))
+        plane = Plane.through(X, features)
+        points = plane.project(X)
+        u, v, lifted = plane.grid(points, 200)
+        models = [estimator, without[tried[np.argmax(influence[tried])]]]
+        values = [model.decision_function(lifted).reshape(u.shape) for model in models]
+        display = cls(
+            points=points,
+            y=places,
+            classes=estimator.classes_,
+            influence=influence,
+            grids=(u, v, values[0], values[1]),
+            labels=plane.labels,
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, *, top: int = 5, ax: Any = None) -> InfluenceDisplay:
+        """Draw into the axes, or into new ones, with the row numbers of the `top` samples."""
+        self.ax_ = ax = new_axes(ax)
+        self.figure_ = ax.figure
+        u, v, f, without = self.grids
+        self.boundary_ = ax.contour(u, v, f, levels=[0.0], colors="black", linewidths=1.8)
+        self.moved_ = ax.contour(
+            u, v, without, levels=[0.0], colors="black", linestyles=":", linewidths=1.8
+        )
+        ax.plot([], [], "k-", lw=1.8, label="boundary")
+        first = int(self.ranking[0])
+        ax.plot([], [], "k:", lw=1.8, label=f"boundary without sample {first}")
+        sizes = 14.0 + 260.0 * np.nan_to_num(self.influence) / np.nanmax(self.influence)
+        self.samples_ = []
+        for place, label in enumerate(self.classes):
+            own = self.y == place
+            style = {"c": colour(place), "marker": marker(place), "edgecolor": "white"}
+            dots = ax.scatter(
+                *self.points[own].T,
+                s=sizes[own],
+                lw=0.5,
+                alpha=0.75,
+                label=f"class {label}",
+                **style,
+            )
+            self.samples_.append(dots)
+        self.names_ = [self._name(ax, int(i)) for i in self.ranking[:top]]
+        equal_scales(ax)
+        finish(ax, below=True, xlabel=self.labels[0], ylabel=self.labels[1])
+        for handle in ax.get_legend().legend_handles:
+            if hasattr(handle, "set_sizes"):
+                handle.set_sizes([30.0])
+        return self
+
+    def _name(self, ax: Any, i: int) -> Any:
+        from matplotlib.patheffects import withStroke
+
+        return ax.annotate(
+            str(i),
+            self.points[i],
+            xytext=(7, 7),
+            textcoords="offset points",
+            fontsize="small",
+            fontweight="bold",
+            path_effects=[withStroke(linewidth=2.5, foreground="white")],
+        )
+
+    @property
+    def ranking(self) -> NDArray[np.intp]:
+        """Rows from the most influential down, those without influence left out."""
+        order = np.argsort(-np.nan_to_num(self.influence))
+        return order[np.nan_to_num(self.influence)[order] > 0.0]
+
+    def describe(self) -> str:
+        """Say in one sentence what is to be seen."""
+        first = int(self.ranking[0])
+        return (
+            f"Without sample {first} f changes most, by {self.influence[first]:.2g} on the average;"
+            f" {len(self.ranking)} of {len(self.y)} samples change it when they are left out."
+        )

@@ -1,0 +1,334 @@
+"""Fitted models of this package, read from their parameters and public attributes.
+
+Costs, targets and γ are derived from the parameters again: a check of what a fit claims does not
+rest on the code that made the claim.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from maxmargin.data.arrays import Array, Matrix
+from maxmargin.estimators import (
+    SVC,
+    SVR,
+    LinearSVC,
+    LinearSVR,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    PegasosClassifier,
+)
+from maxmargin.kernels import (
+    ChiSquared,
+    Cosine,
+    Gaussian,
+    HistogramIntersection,
+    Kernel,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Precomputed,
+    Sigmoid,
+    as_kernel,
+)
+from maxmargin.kernels.pairwise import robust_origin
+from maxmargin.losses import CLASSIFICATION, EPSILON_INSENSITIVE, HINGE, regression_loss
+from maxmargin.objectives import Intercept
+from maxmargin.theory.models import machines
+from maxmargin.theory.models.machines import Machine
+from maxmargin.theory.posed import Data, Posed, PosedJoint, check_features, check_labels
+
+_LINEAR = (LinearSVC, LinearSVR, PegasosClassifier)
+_KINDS = (*_LINEAR, SVC, SVR, OneClassSVM)
+
+#: Samples whose distances the rule "median" looks at.
+_MEDIAN_SAMPLES = 1000
+
+
+def reads(model: Any) -> bool:
+    """Whether the model is one of ours."""
+    return isinstance(model, _KINDS)
+
+
+def name(model: Any) -> str:
+    """Return what to call it."""
+    return type(model).__name__
+
+
+def problems(model: Any, data: Data) -> list[Posed] | list[PosedJoint]:
+    """Return the problems it answers, in the order of `solutions_`."""
+    _ = model.certificate_  # refuses what is not fitted, and streams
+    _refuse_others(model)
+    check_features(model, data)
+    if hasattr(model, "classes_"):
+        check_labels(data, model.classes_)
+    if getattr(model, "multi_class", "") == "crammer_singer":
+        return [_joint(model, data)]
+    if isinstance(model, LinearSVR):
+        return [_of_linear_svr(model, data)]
+    if isinstance(model, _LINEAR):
+        return list(_of_classifier(model, data))
+    if isinstance(model, SVC):
+        return list(_of_svc(model, data))
+    return [_of_machine(model, data)]
+
+
+def _refuse_others(model: Any) -> None:
+    """Refuse models whose problems are not posed here."""
+    kind = type(model).__name__
+    if getattr(model, "penalty", "l2") != "l2":
+        raise TypeError(
+            f"{kind}(penalty={model.penalty!r}) is not read here: its proof is certificate_."
+        )
+    if getattr(model, "landmarks", None) is not None:
+        raise TypeError(
+            f"{kind}(landmarks={model.landmarks}) is not read here: see certificate_ and"
+            " exact_certificate(X, y)."
+        )
+    if getattr(model, "C", 1.0) == math.inf and not (
+        isinstance(model, SVC) and model.fit_intercept
+    ):
+        raise TypeError(
+            f"{kind}(C=inf) is read here as SVC(C=inf) with an intercept only. Fit that with"
+            " kernel='linear'."
+        )
+
+
+def _costs(model: Any, data: Data) -> Array:
+    """C_i: C, or 1/(λ Σ weights), times the sample's weight and its class's."""
+    lam = getattr(model, "lam", None)
+    C = getattr(model, "C", 1.0) if lam is None else 1.0 / (lam * float(data.weight.sum()))
+    cost = (1.0 if math.isinf(C) else float(C)) * data.weight
+    return data.class_costs(cost, _factors(model, data))
+
+
+def _factors(model: Any, data: Data) -> dict[Any, float]:
+    """Return the weight of each class; "balanced" gives all present the same total."""
+    given = getattr(model, "class_weight", None)
+    if not isinstance(given, str):
+        return given or {}
+    totals = {label: float(data.weight[data.y == label].sum()) for label in model.classes_}
+    present = [total for total in totals.values() if total > 0.0]
+    mean = sum(present) / len(present)
+    return {label: mean / total for label, total in totals.items() if total > 0.0}
+
+
+def _intercept(model: Any) -> Intercept:
+    if not getattr(model, "fit_intercept", True) or isinstance(model, OneClassSVM):
+        return Intercept.NONE
+    return Intercept.PENALIZED if getattr(model, "penalized_intercept", False) else Intercept.FREE
+
+
+def _of_linear_svr(model: LinearSVR, data: Data) -> Posed:
+    loss, cost = regression_loss(model.loss, float(model.epsilon)), _costs(model, data)
+    beta, how, scaling = model.solution_.beta, _intercept(model), float(model.intercept_scaling)
+    b = float(model.intercept_[0])
+    return Posed(data.X, data.targets, cost, loss, model.coef_, b, beta, how, scaling)
+
+
+def _of_classifier(model: Any, data: Data) -> Iterator[Posed]:
+    """Yield the problems of weights; Pegasos has coefficients of all samples with a kernel."""
+    cost, loss = _costs(model, data), CLASSIFICATION[model.loss]
+    how, scaling = _intercept(model), float(model.intercept_scaling)
+    if getattr(model, "multi_class", "ovr") == "ovo" and len(model.classes_) > 2:
+        for place, (rows, y, label) in enumerate(_pairs(model, data)):
+            w, b = model.coef_[place], float(model.intercept_[place])
+            beta, X = model.solutions_[place].beta, data.X[rows]
+            yield Posed(X, y, cost[rows], loss, w, b, beta, how, scaling, name=label, rows=rows)
+        return
+    kernel = None
+    if hasattr(model, "coef_"):
+        weights = model.coef_
+    else:
+        kernel = _kernel(model, data)
+        weights = _scattered(model, model.dual_coef_, len(cost))
+    found = zip(data.against_rest(model.classes_), weights, model.intercept_, strict=True)
+    for ((y, label), w, b), solution in zip(found, model.solutions_, strict=True):
+        beta = solution.beta
+        yield Posed(
+            data.X, y, cost, loss, w, float(b), beta, how, scaling, kernel=kernel, name=label
+        )
+
+
+def _pairs(model: Any, data: Data) -> Iterator[tuple[NDArray[np.intp], Array, str]]:
+    """Yield the rows of each pair of classes, those of the first before those of the second."""
+    members = data.members(model.classes_)
+    for first, second in combinations(range(len(members)), 2):
+        rows = np.concatenate([members[first], members[second]])
+        y = np.concatenate([np.ones(len(members[first])), -np.ones(len(members[second]))])
+        yield rows, y, f"{model.classes_[first]} against {model.classes_[second]}"
+
+
+def _scattered(model: Any, coef: Array, n_samples: int) -> Array:
+    """Return the coefficients of all samples."""
+    whole = np.zeros((len(coef), n_samples))
+    whole[:, model.support_] = coef
+    return whole
+
+
+def _joint(model: Any, data: Data) -> PosedJoint:
+    solution, cost, kernel = model.solution_, _costs(model, data), None
+    numbers = np.searchsorted(model.classes_, data.y).astype(np.float64)
+    scaling = float(getattr(model, "intercept_scaling", 1.0))
+    how, (W, b) = _intercept(model), (solution.w, solution.b)
+    if isinstance(model, SVC):
+        kernel = _kernel(model, data)
+    if len(model.classes_) > 2:
+        W = model.coef_ if kernel is None else _scattered(model, model.dual_coef_, len(cost))
+        b = model.intercept_ + _shifts(model, kernel)
+    elif kernel is not None:  # of two, the attributes have the difference, which is all that counts
+        b = model.intercept_ + _shifts(model, kernel)
+        b = np.concatenate([-0.5 * b, 0.5 * b])
+    X, shift = data.samples(kernel), float(np.abs(_shifts(model, kernel)).max())
+    return PosedJoint(X, numbers, cost, W, b, solution.beta, how, scaling, kernel, shift=shift)
+
+
+def _of_svc(model: SVC, data: Data) -> Iterator[Posed]:
+    """Yield the problems of pairs of classes, or of one against the rest."""
+    cost, kernel = _costs(model, data), _kernel(model, data)
+    hard = not isinstance(model, NuSVC) and math.isinf(model.C)
+    if model.multi_class == "ovo" or len(model.classes_) == 2:
+        sign = -1.0 if len(model.classes_) == 2 else 1.0
+        machine = Machine(
+            kernel,
+            model.support_,
+            model.n_support_,
+            sign * model.dual_coef_,
+            sign * model.intercept_,
+            _intercept(model),
+        )
+        found = list(machines.pairs(machine, data, cost, model.classes_))
+        betas = list(_betas_of_pairs(model, data))
+    else:
+        weights = _scattered(model, model.dual_coef_, len(cost))
+        X, how = data.samples(kernel), _intercept(model)
+        found = [
+            Posed(X, y, cost, HINGE, w, float(b), None, how, kernel=kernel, name=label)
+            for (y, label), w, b in zip(
+                data.against_rest(model.classes_), weights, model.intercept_, strict=True
+            )
+        ]
+        betas = [solution.beta for solution in model.solutions_]
+    shifts = np.broadcast_to(_shifts(model, kernel), len(found))
+    for place, posed in enumerate(found):
+        shift = (-1.0 if posed.flipped else 1.0) * float(shifts[place])
+        b = posed.b + shift
+        posed = replace(posed, b=b, beta=betas[place], hard=hard, shift=shift)  # noqa: PLW2901
+        yield _with_rho(model, posed, place) if isinstance(model, NuSVC) else posed
+
+
+def _betas_of_pairs(model: SVC, data: Data) -> Iterator[Array]:
+    """Yield the dual point of each pair, in the order of X."""
+    if len(model.classes_) == 2:
+        yield model.solution_.beta
+        return
+    for (rows, _, _), solution in zip(_pairs(model, data), model.solutions_, strict=True):
+        yield solution.beta[np.argsort(rows)]
+
+
+def _with_rho(model: NuSVC, posed: Posed, place: int) -> Posed:
+    """Return the problem in w, b and ρ, of which the attributes are divided by a unit."""
+    solution = model.solutions_[place]
+    rho, unit = solution.loss.target_scale, 1.0 / float(np.ravel(model.equivalent_C_)[place])
+    excess = solution.notes.get("excess", 0.0) if solution.certificate.primal < 0.0 else 0.0
+    sides = [float(posed.cost[posed.y == side].sum()) for side in (1.0, -1.0)]
+    return replace(
+        posed,
+        w=unit * posed.w,
+        b=unit * posed.b - excess * rho,
+        loss=replace(HINGE, target_scale=rho),
+        nu_sum=min(model.nu * sum(sides), 2.0 * min(sides)),
+    )
+
+
+def _of_machine(model: Any, data: Data) -> Posed:
+    """Return the problem of regression, or of one class."""
+    kernel, cost = _kernel(model, data), _costs(model, data)
+    X, coef = data.samples(kernel), _scattered(model, model.dual_coef_, len(cost))
+    y = np.ones(len(cost)) if isinstance(model, OneClassSVM) else data.targets
+    posed = Posed(
+        X, y, cost, EPSILON_INSENSITIVE, coef[0], 0.0, model.solution_.beta,
+        _intercept(model), kernel=kernel,
+    )  # fmt: skip
+    if isinstance(model, OneClassSVM):
+        rho = float(model.offset_) / (1.0 - 1e-6)  # samples on the edge are inside
+        loss = replace(HINGE, target_scale=rho)
+        return replace(posed, loss=loss, nu_sum=model.nu * float(cost.sum()))
+    nu, shift = isinstance(model, NuSVR), float(_shifts(model, kernel)[0])
+    return replace(
+        posed,
+        b=float(model.intercept_[0]) + shift,
+        shift=shift,
+        loss=replace(EPSILON_INSENSITIVE, epsilon=model.epsilon_ if nu else model.epsilon),
+        nu_sum=model.nu * float(cost.sum()) if nu else None,
+    )
+
+
+def _shifts(model: Any, kernel: Kernel | None) -> Array:
+    """Return ⟨w, o⟩ of each problem, by which intercepts differ as seen from an origin o.
+
+    With the weights that predictions have: those of coefficients that do not quite sum to 0 depend
+    on the origin.
+    """
+    if not isinstance(kernel, Linear) or kernel.origin is None:
+        return np.zeros(1)
+    return np.asarray(np.atleast_2d(model.coef_) @ kernel.origin)
+
+
+def _kernel(model: Any, data: Data) -> Kernel:
+    """Return the kernel of the parameters, every one of them a number."""
+    given, weight = model.kernel, data.weight / data.weight.max()
+    if callable(given):
+        return as_kernel(given).fitted(data.X, weight)
+    if given == "linear":
+        free = _intercept(model) is Intercept.FREE
+        return Linear(robust_origin(data.X) if free else None)
+    named: dict[str, Callable[[], Kernel]] = {
+        "precomputed": lambda: Precomputed(data.X),
+        "cosine": Cosine,
+        "histogram_intersection": HistogramIntersection,
+        "chi2": lambda: ChiSquared(1.0 if isinstance(model.gamma, str) else model.gamma),
+        "poly": lambda: Polynomial(_gamma(model.gamma, data.X, weight), model.degree, model.coef0),
+        "sigmoid": lambda: Sigmoid(_gamma(model.gamma, data.X, weight), model.coef0),
+        "laplacian": lambda: Laplacian(_gamma(model.gamma, data.X, weight)),
+        "rbf": lambda: Gaussian(_gamma(model.gamma, data.X, weight)),
+    }
+    return named[given]()
+
+
+def _gamma(rule: float | str, X: Matrix, weight: Array) -> float:
+    """Return 1/(d var X), 1/d or 1 over the median squared distance, or the number itself."""
+    if not isinstance(rule, str):
+        return float(rule)
+    if rule == "auto":
+        return 1.0 / int(X.shape[1])
+    if rule == "scale":
+        total = float(weight.sum()) * X.shape[1]
+        mean = float((weight @ X).sum()) / total
+        apart = _squares(X, mean)
+        variance = float(weight @ apart) / total
+        return 1.0 / (int(X.shape[1]) * variance) if variance > 0.0 else 1.0
+    rows = np.flatnonzero(weight)
+    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), _MEDIAN_SAMPLES)).astype(int)]
+    some = X[rows].toarray() if sparse.issparse(X) else X[rows].astype(np.float64)
+    apart = np.array([((some - row) ** 2).sum(axis=1) for row in some])
+    median = float(np.median(apart[np.triu_indices(len(rows), 1)])) if len(rows) > 1 else 0.0
+    return 1.0 / median if median > 0.0 else 1.0
+
+
+def _squares(X: Matrix, mean: float) -> Array:
+    """Σ_j (x_j − mean)² of each row."""
+    if not sparse.issparse(X):
+        return np.asarray(((X.astype(np.float64) - mean) ** 2).sum(axis=1))
+    stored = sparse.csr_array(((X.data - mean) ** 2, X.indices, X.indptr), shape=X.shape)
+    lacking = X.shape[1] - np.diff(X.indptr)
+    return np.asarray(np.ravel(stored.sum(axis=1)) + lacking * mean**2)

@@ -1,0 +1,416 @@
+"""maxmargin.certify of models that other libraries fitted."""
+
+import warnings
+
+import numpy as np
+import pytest
+import sklearn.svm as peer
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import SGDClassifier
+
+import maxmargin
+from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, certify
+from synthetic import classes, overlapping, regression, weights_for
+
+X, Y = overlapping(n=80)
+LABELS = np.where(Y > 0, "yes", "no")
+ROWS, TARGETS = regression(n=80)
+SEVERAL, CLASSES = classes(n=90, n_classes=3)
+WEIGHTS = weights_for(80)
+
+
+def fitted(model, X, y, sample_weight=None):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, y, sample_weight=sample_weight)
+
+
+def optimum(model, X, y, sample_weight=None):
+    """The least value of the objective, to 1e-8, from this package's own solver of the problem."""
+    return model.fit(X, y, sample_weight=sample_weight).certificate_.dual
+
+
+CLASSIFIERS = {
+    "SVC": (peer.SVC(C=2.0, gamma=0.5), SVC(C=2.0, gamma=0.5, solver="qp", tol=1e-7)),
+    "SVC linear": (
+        peer.SVC(kernel="linear", class_weight={"no": 3.0}),
+        SVC(kernel="linear", class_weight={"no": 3.0}, solver="qp", tol=1e-7),
+    ),
+    "SVC balanced": (
+        peer.SVC(kernel="poly", coef0=1.0, gamma=0.3, class_weight="balanced"),
+        SVC(
+            kernel="poly",
+            coef0=1.0,
+            gamma=0.3,
+            class_weight="balanced",
+            solver="qp",
+            tol=1e-7,
+        ),
+    ),
+    "NuSVC": (peer.NuSVC(nu=0.3, gamma=0.5), NuSVC(nu=0.3, gamma=0.5, tol=1e-8)),
+    "LinearSVC hinge": (
+        peer.LinearSVC(loss="hinge", C=0.5, intercept_scaling=2.0, max_iter=10**6),
+        LinearSVC(0.5, penalized_intercept=True, intercept_scaling=2.0, solver="qp", tol=1e-7),
+    ),
+    "LinearSVC": (
+        peer.LinearSVC(C=0.5, class_weight="balanced"),
+        LinearSVC(
+            0.5, loss="squared_hinge", penalized_intercept=True, class_weight="balanced", tol=1e-9
+        ),
+    ),
+    "LinearSVC no intercept": (
+        peer.LinearSVC(fit_intercept=False, dual=False),
+        LinearSVC(loss="squared_hinge", fit_intercept=False, tol=1e-9),
+    ),
+    "SGDClassifier": (
+        SGDClassifier(alpha=0.01, max_iter=5000, tol=1e-6, random_state=0),
+        LinearSVC(C=1.0 / (0.01 * 80), solver="qp", tol=1e-7),
+    ),
+}
+
+
+@pytest.mark.parametrize(("theirs", "ours"), CLASSIFIERS.values(), ids=CLASSIFIERS)
+def test_a_classifier_is_within_its_gap_of_the_optimum(theirs, ours):
+    found = certify(fitted(theirs, X, LABELS), X, LABELS)
+    best = optimum(ours, X, LABELS)
+    assert found.dual <= best + 1e-6 * abs(best)
+    assert found.primal >= best - 1e-6 * abs(best)
+    assert found.primal - best <= found.gap + 1e-6 * abs(best)
+    assert found.relative_gap < (0.5 if isinstance(theirs, SGDClassifier) else 0.01)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        (peer.SVR(gamma=0.5, epsilon=0.2), SVR(gamma=0.5, epsilon=0.2, solver="qp", tol=1e-7)),
+        (peer.NuSVR(gamma=0.5, nu=0.3), NuSVR(gamma=0.5, nu=0.3, tol=1e-8)),
+        (
+            peer.LinearSVR(epsilon=0.1, max_iter=10**6),
+            LinearSVR(epsilon=0.1, penalized_intercept=True, solver="qp", tol=1e-7),
+        ),
+        (
+            peer.LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1, dual=False),
+            LinearSVR(
+                loss="squared_epsilon_insensitive", epsilon=0.1, penalized_intercept=True, tol=1e-9
+            ),
+        ),
+    ],
+    ids=["SVR", "NuSVR", "LinearSVR", "squared"],
+)
+def test_a_regression_is_within_its_gap_of_the_optimum(theirs, ours):
+    found = certify(fitted(theirs, ROWS, TARGETS), ROWS, TARGETS)
+    best = optimum(ours, ROWS, TARGETS)
+    assert found.dual <= best * (1 + 1e-6)
+    assert best * (1 - 1e-6) <= found.primal <= best * (1 + 1e-6) + found.gap
+    assert found.relative_gap < 0.01
+
+
+def test_a_one_class_model_is_within_its_gap_of_the_optimum():
+    found = certify(peer.OneClassSVM(gamma=0.5, nu=0.2).fit(X), X)
+    best = optimum(OneClassSVM(gamma=0.5, nu=0.2, tol=1e-8), X, None)
+    assert found.primal == pytest.approx(best, rel=1e-3)
+    assert found.dual <= best + 1e-6 * abs(best)
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [peer.SVC(gamma=0.5), peer.NuSVC(gamma=0.5, nu=0.2), peer.LinearSVC(), peer.SVR(gamma=0.5)],
+    ids=lambda model: type(model).__name__,
+)
+def test_weights_of_zero_leave_samples_out(theirs):
+    y = TARGETS if isinstance(theirs, peer.SVR) else LABELS
+    rows = ROWS if isinstance(theirs, peer.SVR) else X
+    model = fitted(theirs, rows, y, WEIGHTS)
+    some = WEIGHTS > 0.0
+    part = fitted(theirs, rows[some], y[some], WEIGHTS[some])
+    found, alone = (
+        certify(model, rows, y, WEIGHTS),
+        certify(part, rows[some], y[some], WEIGHTS[some]),
+    )
+    assert found.relative_gap < 0.01
+    assert found.primal == pytest.approx(alone.primal, rel=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "n_problems"),
+    [
+        (peer.SVC(gamma=0.5, tol=1e-5), 3),
+        (peer.NuSVC(gamma=0.5, nu=0.2), 3),
+        (peer.LinearSVC(), 3),
+        (peer.LinearSVC(multi_class="crammer_singer"), 1),
+        (SGDClassifier(random_state=0), 3),
+    ],
+    ids=["ovo", "nu", "ovr", "crammer_singer", "sgd"],
+)
+def test_several_classes_are_several_problems(theirs, n_problems):
+    found = certify(fitted(theirs, SEVERAL, CLASSES), SEVERAL, CLASSES)
+    assert len(found.certificates) == len(found.problems) == n_problems
+    assert np.isfinite(found.relative_gap)
+    if n_problems > 1:
+        assert found.sentence().endswith("the sum of 3 problems")
+
+
+def test_sparse_rows_are_the_same_problem():
+    model = fitted(peer.SVC(gamma=0.5), X, Y)
+    stored = fitted(peer.SVC(gamma=0.5), sparse.csr_matrix(X), Y)
+    dense = certify(model, X, Y)
+    assert certify(stored, sparse.csr_matrix(X), Y).primal == pytest.approx(dense.primal, rel=1e-6)
+
+
+def test_a_kernel_matrix_is_the_same_problem():
+    K = (1.0 + X @ X.T) ** 2
+    by_table = certify(fitted(peer.SVC(kernel="precomputed", C=0.1), K, Y), K, Y)
+    function = fitted(peer.SVC(kernel=lambda A, B: (1.0 + A @ B.T) ** 2, C=0.1), X, Y)
+    assert certify(function, X, Y).primal == pytest.approx(by_table.primal, rel=1e-9)
+
+
+# LIBSVM and LIBLINEAR
+
+
+@pytest.mark.parametrize(
+    ("options", "ours"),
+    [
+        ("-c 2 -g 0.5", SVC(C=2.0, gamma=0.5, solver="qp", tol=1e-7)),
+        ("-t 0", SVC(kernel="linear", solver="qp", tol=1e-7)),
+        (
+            "-t 1 -g 0.3 -r 1 -d 2",
+            SVC(kernel="poly", gamma=0.3, coef0=1.0, degree=2, solver="qp", tol=1e-7),
+        ),
+        ("-s 1 -n 0.3 -g 0.5", NuSVC(gamma=0.5, nu=0.3, tol=1e-8)),
+        ("-s 2 -n 0.2 -g 0.5", OneClassSVM(gamma=0.5, nu=0.2, tol=1e-8)),
+    ],
+)
+def test_libsvm_classifies_within_its_gap_of_the_optimum(options, ours):
+    svmutil = pytest.importorskip("libsvm.svmutil")
+    found = certify(svmutil.svm_train(Y, X, f"-q {options}"), X, Y)
+    best = optimum(ours, X, Y)
+    assert found.dual <= best + 1e-6 * abs(best)
+    assert -1e-6 <= (found.primal - best) / abs(best) <= 1e-6 + found.gap / abs(best)
+    assert found.relative_gap < 0.01
+    assert found.sentence().startswith("LIBSVM's answer is within 0.")
+
+
+@pytest.mark.parametrize("options", ["-s 3 -p 0.2", "-s 4 -n 0.3"])
+def test_libsvm_regresses_within_its_gap_of_the_optimum(options):
+    svmutil = pytest.importorskip("libsvm.svmutil")
+    found = certify(svmutil.svm_train(TARGETS, ROWS, f"-q -g 0.5 {options}"), ROWS, TARGETS)
+    nu = NuSVR(gamma=0.5, nu=0.3, tol=1e-8)
+    ours = SVR(gamma=0.5, epsilon=0.2, tol=1e-8) if "-s 3" in options else nu
+    best = optimum(ours, ROWS, TARGETS)
+    assert found.dual <= best * (1 + 1e-6)
+    assert best * (1 - 1e-6) <= found.primal <= best + found.gap + 1e-6 * best
+
+
+def test_libsvm_several_classes_in_the_order_of_appearance():
+    svmutil = pytest.importorskip("libsvm.svmutil")
+    y = 2.0 - CLASSES
+    found = certify(svmutil.svm_train(y, SEVERAL, "-q -g 0.5"), SEVERAL, y)
+    best = optimum(SVC(gamma=0.5, tol=1e-8), SEVERAL, y)
+    assert found.relative_gap < 0.01
+    assert found.primal == pytest.approx(best, rel=1e-3)
+
+
+def test_libsvm_does_not_keep_the_weights_of_classes():
+    svmutil = pytest.importorskip("libsvm.svmutil")
+    model = svmutil.svm_train(Y, X, "-q -w1 3")
+    with pytest.raises(ValueError, match="class_weight"):
+        certify(model, X, Y)
+    best = optimum(SVC(class_weight={1.0: 3.0}, gamma=1 / 4, tol=1e-8), X, Y)
+    assert certify(model, X, Y, class_weight={1.0: 3.0}).primal == pytest.approx(best, rel=1e-3)
+
+
+def test_a_libsvm_model_from_a_file_has_no_rows(tmp_path):
+    svmutil = pytest.importorskip("libsvm.svmutil")
+    path = str(tmp_path / "model")
+    svmutil.svm_save_model(path, svmutil.svm_train(Y, X, "-q"))
+    with pytest.raises(ValueError, match="read from a file"):
+        certify(svmutil.svm_load_model(path), X, Y)
+
+
+@pytest.mark.parametrize(
+    ("options", "ours"),
+    [
+        ("-s 1 -e 1e-6", LinearSVC(loss="squared_hinge", fit_intercept=False, tol=1e-9)),
+        (
+            "-s 2 -B 2 -e 1e-6",
+            LinearSVC(loss="squared_hinge", penalized_intercept=True, intercept_scaling=2.0),
+        ),
+        ("-s 3 -c 0.5 -e 1e-6", LinearSVC(0.5, fit_intercept=False, solver="qp", tol=1e-7)),
+        ("-s 4 -e 1e-6", LinearSVC(multi_class="crammer_singer", fit_intercept=False, tol=1e-6)),
+    ],
+)
+def test_liblinear_classifies_within_its_gap_of_the_optimum(options, ours):
+    linear = pytest.importorskip("liblinear.liblinearutil")
+    found = certify(linear.train(Y, X, f"-q {options}"), X, Y)
+    best = optimum(ours.set_params(tol=1e-7), X, Y)
+    assert found.primal == pytest.approx(best, rel=1e-4)
+    assert found.dual <= best * (1 + 1e-5)
+    assert found.relative_gap < 1e-4
+    assert found.found
+
+
+@pytest.mark.parametrize(
+    ("options", "loss"),
+    [
+        ("-s 11", "squared_epsilon_insensitive"),
+        ("-s 12", "squared_epsilon_insensitive"),
+        ("-s 13", "epsilon_insensitive"),
+    ],
+)
+def test_liblinear_regresses_within_its_gap_of_the_optimum(options, loss):
+    linear = pytest.importorskip("liblinear.liblinearutil")
+    model = linear.train(TARGETS, ROWS, f"-q -p 0.1 -B 1 -e 1e-5 {options}")
+    best = optimum(
+        LinearSVR(loss=loss, epsilon=0.1, penalized_intercept=True, tol=1e-8), ROWS, TARGETS
+    )
+    found = certify(model, ROWS, TARGETS)
+    assert found.dual <= best * (1 + 1e-6)
+    assert best * (1 - 1e-6) <= found.primal <= best + found.gap + 1e-6 * best
+    assert found.relative_gap < 0.01
+
+
+@pytest.mark.parametrize("kind", [3, 4])
+def test_liblinear_several_classes_in_the_order_of_appearance(kind):
+    linear = pytest.importorskip("liblinear.liblinearutil")
+    y = 2.0 - CLASSES
+    found = certify(linear.train(y, SEVERAL, f"-q -s {kind} -e 1e-5"), SEVERAL, y)
+    multi_class = "crammer_singer" if kind == 4 else "ovr"
+    ours = LinearSVC(multi_class=multi_class, fit_intercept=False, tol=1e-6)
+    assert found.primal == pytest.approx(optimum(ours, SEVERAL, y), rel=1e-3)
+    assert found.relative_gap < 1e-3
+
+
+def test_liblinear_with_a_logistic_loss_is_refused():
+    linear = pytest.importorskip("liblinear.liblinearutil")
+    with pytest.raises(ValueError, match="-s 0 answers no problem"):
+        certify(linear.train(Y, X, "-q -s 0"), X, Y)
+
+
+# Bare weights, our own models, and what is refused
+
+
+def test_bare_weights_have_the_certificate_of_their_problem():
+    model = LinearSVC(0.5, tol=1e-8).fit(X, Y)
+    found = certify((model.coef_[0], model.intercept_[0]), X, Y, C=0.5)
+    assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-12)
+    assert found.relative_gap < 1e-5
+    assert found.sentence().startswith("(w, b)'s answer is within")
+
+
+def test_bare_weights_of_several_classes():
+    model = LinearSVC(tol=1e-6).fit(SEVERAL, CLASSES)
+    found = certify((model.coef_, model.intercept_), SEVERAL, CLASSES, C=1.0)
+    assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-12)
+    assert len(found.certificates) == 3
+
+
+def test_a_worse_point_has_a_larger_gap_and_the_same_bound():
+    model = LinearSVC(tol=1e-8).fit(X, Y)
+    w, b = model.coef_[0], model.intercept_[0]
+    good, bad = certify((w, b), X, Y, C=1.0), certify((1.1 * w, b), X, Y, C=1.0)
+    assert bad.gap > 10 * good.gap
+    assert bad.dual == pytest.approx(good.dual, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearSVC(),
+        LinearSVC(multi_class="ovo"),
+        LinearSVC(multi_class="crammer_singer"),
+        SVC(),
+        SVC(kernel="linear"),
+        SVC(multi_class="ovr"),
+        SVC(multi_class="crammer_singer"),
+        NuSVC(nu=0.2),
+    ],
+    ids=repr,
+)
+def test_our_own_models_are_read_too(model):
+    model.fit(SEVERAL, CLASSES)
+    found = certify(model, SEVERAL, CLASSES)
+    assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+    assert found.dual == pytest.approx(model.certificate_.dual, rel=1e-9)
+    assert not found.found
+
+
+def test_an_objective_is_certified_as_before():
+    problem = maxmargin.Problem(X, Y, np.ones(80))
+    objective = maxmargin.LinearObjective(problem, maxmargin.losses.HINGE)
+    found = certify(objective, np.zeros(X.shape[1]), 0.0, np.zeros(80))
+    assert isinstance(found, maxmargin.Certificate)
+    assert found.primal == 80.0
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "message"),
+    [
+        (object(), TypeError, "certify cannot read a object"),
+        (peer.SVC(), ValueError, "not fitted"),
+        ((np.ones(3), 0.0), ValueError, "a weight for each of the 4 columns"),
+        ((np.ones((2, 4)), 0.0), ValueError, "w must have 1 rows"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(model, error, message):
+    terms = {"C": 1.0} if isinstance(model, tuple) else {}
+    with pytest.raises(error, match=message):
+        certify(model, X, Y, **terms)
+
+
+def test_bare_weights_need_a_cost():
+    with pytest.raises(ValueError, match="C must be"):
+        certify((np.ones(4), 0.0), X, Y)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (peer.LinearSVC(penalty="l1", dual=False), "penalty='l1'"),
+        (SGDClassifier(loss="log_loss"), "no support vector machine"),
+        (SGDClassifier(penalty="l1"), "no support vector machine"),
+        (SGDClassifier(early_stopping=True), "early_stopping"),
+    ],
+)
+def test_other_problems_are_refused(model, message):
+    with pytest.raises(ValueError, match=message):
+        certify(fitted(model, X, Y), X, Y)
+
+
+def test_other_data_are_refused():
+    model = peer.SVC().fit(X, Y)
+    with pytest.raises(ValueError, match="4"):
+        certify(model, X[:, :3], Y)
+    with pytest.raises(ValueError, match="does not know"):
+        certify(model, X, np.where(Y > 0, 2.0, -1.0))
+    with pytest.raises(ValueError, match="support vectors go up to"):
+        certify(model, X[:20], Y[:20])
+
+
+def test_changed_coefficients_of_all_classes_have_no_certificate():
+    model = SVC(multi_class="crammer_singer").fit(SEVERAL, CLASSES)
+    model.dual_coef_ = 1.1 * model.dual_coef_
+    with pytest.raises(ValueError, match="differ from its dual point"):
+        certify(model, SEVERAL, CLASSES)
+
+
+def test_options_that_a_model_knows_itself_are_refused():
+    model = peer.SVC().fit(X, Y)
+    with pytest.raises(TypeError, match="no C="):
+        certify(model, X, Y, C=1.0)
+    with pytest.raises(TypeError, match="class_weight"):
+        certify(model, X, Y, class_weight={1: 2.0})
+
+
+@pytest.mark.parametrize("weight", [[1.0], np.full(80, -1.0), np.full(80, np.nan)])
+def test_weights_must_be_those_of_a_fit(weight):
+    with pytest.raises(ValueError, match=r"sample_weight|inconsistent"):
+        certify(peer.SVC().fit(X, Y), X, Y, weight)
+
+
+def test_what_is_printed_is_proven():
+    found = certify(peer.SVC().fit(X, Y), X, Y)
+    percent = float(found.sentence().split()[-5])
+    assert percent >= 100.0 * found.relative_gap
+    assert percent <= 110.0 * found.relative_gap
+    assert str(found).endswith(found.sentence())
