@@ -191,18 +191,8 @@ class NotSeparableThroughOriginError(NotSeparableError):
         )
 
 
-#: Parameters that a LinearSVC has in common with the SVC of the same hard margin.
-_SHARED = (
-    "C", "fit_intercept", "multi_class", "class_weight", "tol", "max_iter", "max_time", "n_jobs",
-    "verbose",
-)  # fmt: skip
-
-
-def fit_hard_linear(model: Any, X: Matrix, y: Any, sample_weight: Any) -> None:
-    """Fit a LinearSVC with C=inf by the kernel machine of the same problem."""
-    from maxmargin.estimators.kernel import SVC  # noqa: PLC0415 - a cycle
-
-    svc = SVC(kernel="linear", **{name: getattr(model, name) for name in _SHARED})
+def fit_hard_linear(model: Any, svc: Any, X: Matrix, y: Any, sample_weight: Any) -> None:
+    """Fit a LinearSVC with C=inf by the kernel machine `svc` of the same problem."""
     svc.fit(X, y, sample_weight)
     model.classes_, model._members = svc.classes_, None
     pairs = len(svc.classes_) > 2 and model.multi_class == "ovo"

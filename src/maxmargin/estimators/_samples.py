@@ -326,7 +326,7 @@ def _merged(part: Part) -> bool:
     """Whether equal rows were fitted as one, and so count once in the certificate."""
     certificate = part.solution.certificate
     counted = certificate.n_support_free + certificate.n_support_bounded
-    return counted < np.count_nonzero(part.beta)
+    return bool(counted < np.count_nonzero(part.beta))
 
 
 def _refuse_other_data(part: Part, known: float) -> None:
