@@ -70,6 +70,7 @@ def test_the_objective_is_written_down(model, formula):
         (free_svc(), "semismooth Newton (chosen: 4 features are few"),
         (free_svc(solver="newton"), "semismooth Newton (as asked for)"),
         (SVC(), "SMO (the solver of kernel machines)"),
+        (SVC(landmarks=10), "semismooth Newton (on the features of the landmarks)"),
         (
             free_svc(multi_class="crammer_singer"),
             "dual coordinate descent (chosen: ",

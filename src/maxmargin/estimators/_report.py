@@ -176,6 +176,8 @@ def _course(model: Any) -> dict[str, Any]:
 def _reason(model: Any) -> str:
     """Say why this solver was taken."""
     given, name = getattr(model, "solver", "smo"), model.solutions_[0].solver
+    if getattr(model, "landmarks", None) is not None:
+        return "on the features of the landmarks"
     fixed = {
         "smo": "the solver of kernel machines",
         "l1": "the solver of penalty='l1'",

@@ -119,9 +119,9 @@ def verify(
     """
     if not ours.reads(model):
         raise TypeError(
-            f"verify is for fitted models of maxmargin, got a {type(model).__name__}: others claim"
-            " nothing that could be checked. maxmargin.certify(model, X, y) proves how good they"
-            " are."
+            "verify is for maxmargin's linear and kernel machines, got a"
+            f" {type(model).__name__}. For models of other libraries maxmargin.certify(model, X, y)"
+            " proves how good they are."
         )
     arithmetic = RATIONAL if exact else EXTENDED
     solutions = model._solved("certificate")
