@@ -343,7 +343,7 @@ def test_models_of_others_claim_nothing():
     [
         LinearSVC(penalty="l1", loss="squared_hinge"),
         SVC(landmarks=10),
-        LinearSVC(C=math.inf),
+        LinearSVC(C=math.inf, penalized_intercept=False),
         SVC(C=math.inf, kernel="linear", fit_intercept=False),
     ],
     ids=repr,
@@ -406,4 +406,4 @@ def test_empty_rows_and_repeated_samples_are_verified():
 def test_extreme_costs_are_verified(C):
     rows, labels = separable()
     assert verify(SVC(C=C, gamma=0.5).fit(rows, labels), rows, labels)
-    assert verify(LinearSVC(C).fit(rows, labels), rows, labels)
+    assert verify(LinearSVC(C=C).fit(rows, labels), rows, labels)
