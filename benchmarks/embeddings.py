@@ -90,7 +90,7 @@ def liblinear(X: Any, y: Any, test: tuple[Any, Any], m: int) -> str:
     features = PeerNystroem(gamma=GAMMA, n_components=m, random_state=0)
     made = timed(features.fit_transform, X)
     Z = made.found
-    least = LinearSVC(C, tol=1e-4, **HINGE).fit(Z, y).certificate_.dual
+    least = LinearSVC(C=C, tol=1e-4, **HINGE).fit(Z, y).certificate_.dual
     for max_iter in (10, 30, 100, 300, 1000):
         model = PeerSVC(C=C, loss="hinge", max_iter=max_iter, tol=1e-8, random_state=0)
         took = timed(model.fit, Z, y)

@@ -13,8 +13,6 @@ from sklearn.exceptions import NotFittedError
 from maxmargin import (
     SVC,
     SVR,
-    LinearSVC,
-    LinearSVR,
     NuSVC,
     NuSVR,
     OneClassSVM,
@@ -22,7 +20,7 @@ from maxmargin import (
     verify,
 )
 from maxmargin.kernels import Gaussian, Linear, Polynomial
-from synthetic import classes, overlapping, regression, separable, weights_for
+from synthetic import classes, free_svc, free_svr, overlapping, regression, separable, weights_for
 
 X, Y = overlapping(n=70)
 ROWS, TARGETS = regression(n=70)
@@ -30,12 +28,12 @@ SEVERAL, CLASSES = classes(n=75, n_classes=3)
 WEIGHTS = weights_for(70)
 
 LINEAR = {
-    "hinge": LinearSVC(),
-    "squared hinge": LinearSVC(loss="squared_hinge", penalized_intercept=True),
-    "scaled intercept": LinearSVC(0.1, penalized_intercept=True, intercept_scaling=3.0),
-    "lam": LinearSVC(lam=1e-2, fit_intercept=False, class_weight="balanced"),
+    "hinge": free_svc(),
+    "squared hinge": free_svc(loss="squared_hinge", penalized_intercept=True),
+    "scaled intercept": free_svc(0.1, penalized_intercept=True, intercept_scaling=3.0),
+    "lam": free_svc(lam=1e-2, fit_intercept=False, class_weight="balanced"),
     "Pegasos": PegasosClassifier(1e-2, tol=0.5, random_state=0),
-    "Crammer and Singer": LinearSVC(multi_class="crammer_singer"),
+    "Crammer and Singer": free_svc(multi_class="crammer_singer"),
 }
 KERNEL = {
     "rbf": SVC(gamma="scale"),
@@ -68,9 +66,9 @@ def test_a_fitted_classifier_is_verified(model, weights):
 @pytest.mark.parametrize(
     "model",
     [
-        LinearSVR(epsilon=0.1),
-        LinearSVR(loss="squared"),
-        LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1, penalized_intercept=True),
+        free_svr(epsilon=0.1),
+        free_svr(loss="squared"),
+        free_svr(loss="squared_epsilon_insensitive", epsilon=0.1, penalized_intercept=True),
         SVR(),
         SVR(kernel="linear"),
         NuSVR(nu=0.3),
@@ -86,9 +84,9 @@ def test_a_fitted_regression_is_verified(model, weights):
 @pytest.mark.parametrize(
     "model",
     [
-        LinearSVC(),
-        LinearSVC(multi_class="ovo"),
-        LinearSVC(multi_class="crammer_singer"),
+        free_svc(),
+        free_svc(multi_class="ovo"),
+        free_svc(multi_class="crammer_singer"),
         SVC(),
         SVC(multi_class="ovr"),
         SVC(multi_class="crammer_singer"),
@@ -111,7 +109,7 @@ def test_a_hard_margin_is_verified():
 
 def test_a_perceptron_is_verified():
     rows, labels = separable()
-    model = LinearSVC(loss="perceptron", random_state=0).fit(rows, labels)
+    model = free_svc(loss="perceptron", random_state=0).fit(rows, labels)
     assert verify(model, rows, labels)
 
 
@@ -119,7 +117,7 @@ def test_a_perceptron_is_verified():
 def test_sparse_rows_are_verified(kernel):
     stored = sparse.csr_matrix(X)
     assert verify(SVC(kernel=kernel, gamma=0.3).fit(stored, Y), stored, Y)
-    assert verify(LinearSVC().fit(stored, Y), stored, Y)
+    assert verify(free_svc().fit(stored, Y), stored, Y)
 
 
 @pytest.mark.parametrize("kernel", ["chi2", "histogram_intersection"])
@@ -134,7 +132,7 @@ def test_a_kernel_matrix_is_verified():
 
 def test_rows_and_targets_far_from_the_origin_are_verified():
     assert verify(SVC(kernel="linear").fit(X + 1e4, Y), X + 1e4, Y)
-    assert verify(LinearSVC().fit(X + 1e4, Y), X + 1e4, Y)
+    assert verify(free_svc().fit(X + 1e4, Y), X + 1e4, Y)
     assert verify(SVR().fit(ROWS + 1e4, TARGETS + 1e6), ROWS + 1e4, TARGETS + 1e6)
 
 
@@ -145,12 +143,12 @@ def test_a_large_kernel_machine_with_float32_rows_is_verified():
 
 def test_a_fit_that_was_stopped_is_verified():
     with pytest.warns(UserWarning, match="stopped by max_iter"):
-        model = LinearSVC(solver="dual_cd", max_iter=1, tol=1e-9, random_state=0).fit(X, Y)
+        model = free_svc(solver="dual_cd", max_iter=1, tol=1e-9, random_state=0).fit(X, Y)
     assert verify(model, X, Y)
 
 
 @pytest.mark.parametrize(
-    "model", [LinearSVC(), SVC(kernel="linear"), SVC(kernel="poly", gamma=0.5)], ids=repr
+    "model", [free_svc(), SVC(kernel="linear"), SVC(kernel="poly", gamma=0.5)], ids=repr
 )
 def test_exact_rationals_say_the_same(model):
     found = verify(model.fit(X, Y), X, Y, exact=True)
@@ -163,7 +161,7 @@ def test_exact_rationals_are_for_rational_kernels_of_few_samples():
         verify(SVC().fit(X, Y), X, Y, exact=True)
     rows, labels = overlapping(n=1500, d=400)
     with pytest.raises(ValueError, match="too many for exact rationals"):
-        verify(LinearSVC(tol=0.5).fit(rows, labels), rows, labels, exact=True)
+        verify(free_svc(tol=0.5).fit(rows, labels), rows, labels, exact=True)
 
 
 # Tampering
@@ -228,7 +226,7 @@ LINEAR_TAMPERING = {
 
 @pytest.fixture
 def linear():
-    return LinearSVC(tol=1e-3).fit(X, Y)
+    return free_svc(tol=1e-3).fit(X, Y)
 
 
 @pytest.mark.parametrize("tamper", LINEAR_TAMPERING.values(), ids=LINEAR_TAMPERING)
@@ -279,7 +277,7 @@ OTHER_DATA = {
 }
 
 
-@pytest.mark.parametrize("model", [LinearSVC(), SVC(gamma=0.5)], ids=["linear", "kernel"])
+@pytest.mark.parametrize("model", [free_svc(), SVC(gamma=0.5)], ids=["linear", "kernel"])
 @pytest.mark.parametrize("data", OTHER_DATA.values(), ids=OTHER_DATA)
 def test_other_data_are_seen(model, data):
     assert not verify(deepcopy(model).fit(X, Y), *data())
@@ -287,7 +285,7 @@ def test_other_data_are_seen(model, data):
 
 def test_other_weights_are_seen(linear):
     assert not verify(linear, X, Y, WEIGHTS)
-    assert not verify(LinearSVC().fit(X, Y, sample_weight=WEIGHTS), X, Y)
+    assert not verify(free_svc().fit(X, Y, sample_weight=WEIGHTS), X, Y)
 
 
 def test_another_epsilon_is_seen():
@@ -325,7 +323,7 @@ def test_models_of_others_claim_nothing():
 
 def test_a_model_must_be_fitted():
     with pytest.raises(NotFittedError):
-        verify(LinearSVC(), X, Y)
+        verify(free_svc(), X, Y)
 
 
 def test_a_stream_claims_nothing():

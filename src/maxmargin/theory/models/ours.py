@@ -40,7 +40,7 @@ from maxmargin.kernels import (
     Sigmoid,
     as_kernel,
 )
-from maxmargin.kernels.pairwise import robust_origin
+from maxmargin.kernels.pairwise import plain, robust_origin
 from maxmargin.losses import CLASSIFICATION, EPSILON_INSENSITIVE, HINGE, regression_loss
 from maxmargin.objectives import Intercept
 from maxmargin.theory.models import machines
@@ -128,7 +128,7 @@ def _of_classifier(model: Any, data: Data) -> Iterator[Posed]:
         weights = model.coef_
     else:
         kernel = _kernel(model, data)
-        weights = _scattered(model, model.dual_coef_, len(cost))
+        weights = _scattered(model, plain(model.dual_coef_), len(cost))
     found = zip(data.against_rest(model.classes_), weights, model.intercept_, strict=True)
     for ((y, label), w, b), solution in zip(found, model.solutions_, strict=True):
         beta = solution.beta
@@ -161,7 +161,7 @@ def _joint(model: Any, data: Data) -> PosedJoint:
     if isinstance(model, SVC):
         kernel = _kernel(model, data)
     if len(model.classes_) > 2:
-        W = model.coef_ if kernel is None else _scattered(model, model.dual_coef_, len(cost))
+        W = model.coef_ if kernel is None else _scattered(model, plain(model.dual_coef_), len(cost))
         b = model.intercept_ + _shifts(model, kernel)
     elif kernel is not None:  # of two, the attributes have the difference, which is all that counts
         b = model.intercept_ + _shifts(model, kernel)
@@ -180,14 +180,14 @@ def _of_svc(model: SVC, data: Data) -> Iterator[Posed]:
             kernel,
             model.support_,
             model.n_support_,
-            sign * model.dual_coef_,
+            sign * plain(model.dual_coef_),
             sign * model.intercept_,
             _intercept(model),
         )
         found = list(machines.pairs(machine, data, cost, model.classes_))
         betas = list(_betas_of_pairs(model, data))
     else:
-        weights = _scattered(model, model.dual_coef_, len(cost))
+        weights = _scattered(model, plain(model.dual_coef_), len(cost))
         X, how = data.samples(kernel), _intercept(model)
         found = [
             Posed(X, y, cost, HINGE, w, float(b), None, how, kernel=kernel, name=label)
@@ -231,7 +231,7 @@ def _with_rho(model: NuSVC, posed: Posed, place: int) -> Posed:
 def _of_machine(model: Any, data: Data) -> Posed:
     """Return the problem of regression, or of one class."""
     kernel, cost = _kernel(model, data), _costs(model, data)
-    X, coef = data.samples(kernel), _scattered(model, model.dual_coef_, len(cost))
+    X, coef = data.samples(kernel), _scattered(model, plain(model.dual_coef_), len(cost))
     y = np.ones(len(cost)) if isinstance(model, OneClassSVM) else data.targets
     posed = Posed(
         X, y, cost, EPSILON_INSENSITIVE, coef[0], 0.0, model.solution_.beta,
