@@ -17,6 +17,7 @@ from maxmargin.data.problem import Problem
 from maxmargin.data.targets import class_members
 from maxmargin.estimators._kernel_tasks import Posed, places, rows_of
 from maxmargin.kernels import Kernel
+from maxmargin.kernels.pairwise import plain
 from maxmargin.losses import HINGE
 from maxmargin.multiclass.decomposition import pair_targets
 from maxmargin.objectives.base import Intercept
@@ -199,7 +200,7 @@ def fit_hard_linear(model: Any, svc: Any, X: Matrix, y: Any, sample_weight: Any)
     if pairs:
         model._members = pair_targets(class_members(y, svc.classes_))[0]
     sign = -1.0 if len(svc.solutions_) == 1 else 1.0  # of two classes SVC solves the first's
-    coef = svc.coef_
+    coef = np.array(plain(svc.coef_))
     model.solutions_ = tuple(
         replace(found, w=w, b=float(b), beta=sign * found.beta)
         for found, w, b in zip(svc.solutions_, coef, svc.intercept_, strict=True)

@@ -35,6 +35,8 @@ def wild_columns(kernel: Kernel, X: Matrix) -> str:
     some = X[:: max(1, X.size // _VALUES)]
     width = some.max(axis=0) - some.min(axis=0)
     wide = int(width.argmax())
+    if width[wide] == 0.0:
+        return ""
     width[width == 0.0] = np.inf
     narrow = int(width.argmin())
     if not width[wide] >= _WILD * width[narrow]:

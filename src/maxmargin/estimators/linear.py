@@ -243,9 +243,9 @@ class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 -
         """Fit a hard margin: by SMO, whatever the solver."""
         if self._intercept() is Intercept.PENALIZED or self.loss == "perceptron":
             raise ValueError(
-                "C=inf is for the hinge losses, with a free intercept (penalized_intercept=False)"
-                " or none. For a penalised one append a column of ones to X and give"
-                " fit_intercept=False."
+                "C must be a positive finite number, got inf. With the hinge losses it asks for a"
+                " hard margin, with a free intercept (penalized_intercept=False) or none. For a"
+                " penalised one append a column of ones to X and give fit_intercept=False."
             )
         from maxmargin.estimators.kernel import SVC  # noqa: PLC0415 - it has linear machines
 

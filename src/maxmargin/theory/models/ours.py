@@ -119,13 +119,13 @@ def _of_classifier(model: Any, data: Data) -> Iterator[Posed]:
     how, scaling = _intercept(model), float(model.intercept_scaling)
     if getattr(model, "multi_class", "ovr") == "ovo" and len(model.classes_) > 2:
         for place, (rows, y, label) in enumerate(_pairs(model, data)):
-            w, b = model.coef_[place], float(model.intercept_[place])
+            w, b = plain(model.coef_)[place], float(model.intercept_[place])
             beta, X = model.solutions_[place].beta, data.X[rows]
             yield Posed(X, y, cost[rows], loss, w, b, beta, how, scaling, name=label, rows=rows)
         return
     kernel = None
     if hasattr(model, "coef_"):
-        weights = model.coef_
+        weights = plain(model.coef_)
     else:
         kernel = _kernel(model, data)
         weights = _scattered(model, plain(model.dual_coef_), len(cost))
@@ -161,7 +161,11 @@ def _joint(model: Any, data: Data) -> PosedJoint:
     if isinstance(model, SVC):
         kernel = _kernel(model, data)
     if len(model.classes_) > 2:
-        W = model.coef_ if kernel is None else _scattered(model, plain(model.dual_coef_), len(cost))
+        W = (
+            plain(model.coef_)
+            if kernel is None
+            else _scattered(model, plain(model.dual_coef_), len(cost))
+        )
         b = model.intercept_ + _shifts(model, kernel)
     elif kernel is not None:  # of two, the attributes have the difference, which is all that counts
         b = model.intercept_ + _shifts(model, kernel)
@@ -259,7 +263,7 @@ def _shifts(model: Any, kernel: Kernel | None) -> Array:
     """
     if not isinstance(kernel, Linear) or kernel.origin is None:
         return np.zeros(1)
-    return np.asarray(np.atleast_2d(model.coef_) @ kernel.origin)
+    return np.asarray(np.atleast_2d(plain(model.coef_)) @ kernel.origin)
 
 
 def _kernel(model: Any, data: Data) -> Kernel:
