@@ -3,7 +3,7 @@
 #   make test       all tests                     PYTEST_ARGS="-k agreement" to choose
 #   make demo       the demonstration
 #   make bench      against the peers             BENCH_ARGS="--data DIR"; default $MAXMARGIN_DATA or ../shared/data
-#                   make bench-linear, bench-kernel or bench-multiclass for one of them; --help tells options
+#                   make bench-linear, -kernel, -multiclass or -probabilities for one of them; --help tells options
 #   make lint       style, types, import layers   make format  to repair the style
 #   make docs       run the examples in the documentation
 #   make sklearn-tests  scikit-learn's own tests, with our estimators in the place of its own
@@ -33,7 +33,7 @@ SKLEARN_TESTS := svm tests.test_base tests.test_calibration tests.test_multiclas
   model_selection feature_selection ensemble.tests.test_bagging ensemble.tests.test_stacking ensemble.tests.test_voting \
   ensemble.tests.test_weight_boosting
 
-.PHONY: build test demo bench bench-linear bench-kernel bench-multiclass lint format docs sklearn-tests sanitize clang wheel mutation clean
+.PHONY: build test demo bench bench-linear bench-kernel bench-multiclass bench-probabilities lint format docs sklearn-tests sanitize clang wheel mutation clean
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
 
@@ -45,9 +45,9 @@ test: $(VENV)/.stamp-build $(VENV)/.stamp-test
 demo: $(VENV)/.stamp-build
 	$(PY) examples/demo.py
 
-bench: bench-linear bench-kernel bench-multiclass
+bench: bench-linear bench-kernel bench-multiclass bench-probabilities
 
-bench-linear bench-kernel bench-multiclass: bench-%: $(VENV)/.stamp-build $(VENV)/.stamp-bench
+bench-linear bench-kernel bench-multiclass bench-probabilities: bench-%: $(VENV)/.stamp-build $(VENV)/.stamp-bench
 	$(PY) -m benchmarks.$* $(BENCH_ARGS)
 
 # The linters read src/ itself, so nothing is compiled; the venv has NumPy for mypy's sake.

@@ -172,7 +172,7 @@ def exact(rows: int, landmarks: list[int]) -> list[str]:
 def manifold_sets() -> dict[str, tuple[np.ndarray, ...]]:
     X, y = load_digits(return_X_y=True)
     sets = {"digits": train_test_split(X, y, test_size=500, random_state=0)}
-    for name, size in (("usps", 7291), ("mnist", 5000)):
+    for name, size in (("usps", 5000), ("mnist", 5000)):
         task = load(name, data_dir())
         X, _, y, _ = train_test_split(task.X, task.y, train_size=size, random_state=0)
         sets[name] = train_test_split(X, y, test_size=2000, random_state=0)

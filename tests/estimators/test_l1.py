@@ -215,6 +215,7 @@ def test_verbose_reports_each_gap_check(capsys):
         ({"loss": "hinge"}, "loss='hinge', dual='auto'. Give loss='squared_hinge'"),
         ({"multi_class": "ovo"}, "goes with multi_class='ovr', got 'ovo'"),
         ({"solver": "newton"}, "has a solver of its own, got solver='newton'"),
+        ({"C": np.inf}, "has no hard margin, got C=inf"),
         ({"C": -1.0}, "C must be a positive finite number"),
     ],
 )

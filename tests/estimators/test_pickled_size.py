@@ -23,7 +23,7 @@ def again(model):
 @pytest.mark.parametrize("model", LINEAR, ids=str)
 def test_a_linear_model_is_as_small_whatever_the_samples(model):
     few, many = (len(pickle.dumps(model.fit(*made(model, n)))) for n in (200, 2000))
-    assert many < few + 500  # more looks at the gap
+    assert many < few + 500  # more gap checks
     assert many < 4000
 
 

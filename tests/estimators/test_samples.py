@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
+from maxmargin import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
 from synthetic import free_svc, free_svr, overlapping, regression
 
 CLASSIFIERS = [
@@ -195,6 +195,28 @@ def test_another_c_or_weight_is_refused():
         SVC().fit(X, y).samples(X, y, np.arange(1.0, len(y) + 1.0))
     with pytest.raises(ValueError, match="leave C, lam"):
         SVC().fit(X, y).set_params(C=3.0).samples(X, y)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (SVC(landmarks=5), "landmarks=5"),
+        (LinearSVC(penalty="l1", loss="squared_hinge"), "penalty='l1'"),
+    ],
+)
+def test_other_problems_have_no_table(model, message):
+    X, y = overlapping()
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y).samples(X, y)
+
+
+def test_equal_rows_share_their_alpha():
+    X, y = overlapping()
+    X, y = np.tile(X, (40, 1)), np.tile(y, 40)
+    model = SVC(C=0.1, tol=1e-6).fit(X, y)
+    table = model.samples(X, y)
+    assert table.violation.max() < 0.1
+    np.testing.assert_allclose(table.alpha[:60], table.alpha[60:120], rtol=1e-6)
 
 
 def test_the_joint_problem_of_all_classes_has_no_cases():

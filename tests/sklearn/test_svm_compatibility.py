@@ -123,7 +123,7 @@ def test_probability_is_taken_and_deprecated_as_theirs(Model, probability):
     np.testing.assert_array_equal(model.predict(X), Model().fit(X, y).predict(X))
 
 
-def test_probabilities_come_from_calibration():
+def test_calibration_around_a_model_still_works():
     X, y, *_ = made(2)
     calibrated = CalibratedClassifierCV(SVC(), ensemble=False).fit(X, y)
     np.testing.assert_allclose(calibrated.predict_proba(X).sum(axis=1), 1.0)

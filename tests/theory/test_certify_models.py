@@ -336,9 +336,8 @@ def test_our_own_models_are_read_too(model):
 
 
 def test_an_objective_is_certified_as_before():
-    objective = maxmargin.LinearObjective(
-        maxmargin.Problem(X, Y, np.ones(80)), maxmargin.losses.HINGE
-    )
+    problem = maxmargin.Problem(X, Y, np.ones(80))
+    objective = maxmargin.LinearObjective(problem, maxmargin.losses.HINGE)
     found = certify(objective, np.zeros(X.shape[1]), 0.0, np.zeros(80))
     assert isinstance(found, maxmargin.Certificate)
     assert found.primal == 80.0
@@ -386,6 +385,13 @@ def test_other_data_are_refused():
         certify(model, X, np.where(Y > 0, 2.0, -1.0))
     with pytest.raises(ValueError, match="support vectors go up to"):
         certify(model, X[:20], Y[:20])
+
+
+def test_changed_coefficients_of_all_classes_have_no_certificate():
+    model = SVC(multi_class="crammer_singer").fit(SEVERAL, CLASSES)
+    model.dual_coef_ = 1.1 * model.dual_coef_
+    with pytest.raises(ValueError, match="differ from its dual point"):
+        certify(model, SEVERAL, CLASSES)
 
 
 def test_options_that_a_model_knows_itself_are_refused():

@@ -115,6 +115,47 @@ def test_a_nu_machine_is_that_of_its_c():
     )
 
 
+def test_a_loose_fit_has_the_leave_one_out_error_of_the_optimum():
+    X, y = overlapping(n=80)
+    loose, tight = SVC(C=3.0, tol=0.5).fit(X, y), SVC(C=3.0, tol=1e-9).fit(X, y)
+    np.testing.assert_array_equal(
+        leave_one_out(loose, X, y).errors, leave_one_out(tight, X, y).errors
+    )
+
+
+def test_the_only_sample_of_its_class_is_an_error():
+    X, y = overlapping(n=30)
+    y = np.where(np.arange(30) == 4, 1.0, -1.0)
+    found = leave_one_out(SVC().fit(X, y), X, y)
+    assert found.errors[4]
+    assert found.values[4] == -np.inf
+
+
+def test_two_samples_are_both_errors():
+    found = leave_one_out(SVC().fit([[0.0], [1.0]], [0, 1]), [[0.0], [1.0]], [0, 1])
+    assert (found.value, found.n_unproven) == (1.0, 0)
+
+
+def test_a_lack_of_memory_is_told_before_it_is_taken(monkeypatch):
+    X, y = overlapping(n=80)
+    model = SVC().fit(X, y)
+    monkeypatch.setattr("maxmargin.theory.removal.free_memory", lambda: 1000.0)
+    with pytest.raises(MemoryError, match=r"Use theory\.xi_alpha"):
+        leave_one_out(model, X, y)
+
+
+def test_ctrl_c_ends_the_refits(monkeypatch):
+    X, y = overlapping(n=80)
+    model = SVC().fit(X, y)
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("maxmargin.theory.removal._never", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        leave_one_out(model, X, y)
+
+
 def test_duplicated_rows_are_no_error_where_they_agree():
     X, y = overlapping(n=30)
     X, y = np.vstack([X, X]), np.append(y, y)

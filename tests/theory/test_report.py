@@ -7,7 +7,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
+from maxmargin import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
 from synthetic import classes, free_svc, free_svr, overlapping, regression, separable
 
 X, Y = overlapping()
@@ -57,6 +57,7 @@ def test_other_models_have_no_leave_one_out_bound(model):
         (free_svc(loss="squared_hinge"), "½‖w‖² + Σ C_i max(0, 1 − y_i f(x_i))²"),
         (NuSVC(nu=0.2), "½‖w‖² − ν ρ Σ c_i + Σ c_i max(0, ρ − y_i f(x_i))"),
         (free_svc(multi_class="crammer_singer"), "½‖W‖² + Σ C_i max_j"),
+        (LinearSVC(penalty="l1", loss="squared_hinge"), "‖w‖₁ + Σ C_i max(0, 1 − y_i f(x_i))²"),
     ],
 )
 def test_the_objective_is_written_down(model, formula):
@@ -69,6 +70,7 @@ def test_the_objective_is_written_down(model, formula):
         (free_svc(), "semismooth Newton (chosen: 4 features are few"),
         (free_svc(solver="newton"), "semismooth Newton (as asked for)"),
         (SVC(), "SMO (the solver of kernel machines)"),
+        (SVC(landmarks=10), "semismooth Newton (on the features of the landmarks)"),
         (
             free_svc(multi_class="crammer_singer"),
             "dual coordinate descent (chosen: ",

@@ -13,14 +13,25 @@ from sklearn.exceptions import NotFittedError
 from maxmargin import (
     SVC,
     SVR,
+    LinearSVC,
     NuSVC,
     NuSVR,
     OneClassSVM,
     PegasosClassifier,
+    certify,
     verify,
 )
 from maxmargin.kernels import Gaussian, Linear, Polynomial
-from synthetic import classes, free_svc, free_svr, overlapping, regression, separable, weights_for
+from synthetic import (
+    classes,
+    free_svc,
+    free_svr,
+    overlapping,
+    regression,
+    separable,
+    store,
+    weights_for,
+)
 
 X, Y = overlapping(n=70)
 ROWS, TARGETS = regression(n=70)
@@ -139,6 +150,12 @@ def test_rows_and_targets_far_from_the_origin_are_verified():
 def test_a_large_kernel_machine_with_float32_rows_is_verified():
     rows, labels = overlapping(n=1300)
     assert verify(SVC().fit(rows, labels), rows, labels)
+
+
+def test_an_outlier_takes_no_digits():
+    rows = X.copy()
+    rows[0] *= 1e9
+    assert verify(SVC(gamma=0.5).fit(rows, Y), rows, Y)
 
 
 def test_a_fit_that_was_stopped_is_verified():
@@ -321,6 +338,31 @@ def test_models_of_others_claim_nothing():
         verify(peer.SVC().fit(X, Y), X, Y)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearSVC(penalty="l1", loss="squared_hinge"),
+        SVC(landmarks=10),
+        LinearSVC(C=math.inf),
+        SVC(C=math.inf, kernel="linear", fit_intercept=False),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("check", [verify, certify])
+def test_models_of_other_problems_are_not_read(model, check):
+    rows, labels = separable()
+    model.fit(rows, labels)
+    with pytest.raises(TypeError, match=r"is (not read here|read here as SVC)"):
+        check(model, rows, labels)
+
+
+def test_samples_that_were_fitted_as_one_are_verified():
+    rows, labels = np.repeat(X, 20, axis=0), np.repeat(Y, 20)
+    for model in (SVC(gamma=0.5), SVC(gamma=0.5, kernel="linear"), SVR(gamma=0.5)):
+        found = verify(model.fit(rows, labels), rows, labels)
+        assert found, str(found)
+
+
 def test_a_model_must_be_fitted():
     with pytest.raises(NotFittedError):
         verify(free_svc(), X, Y)
@@ -337,3 +379,31 @@ def test_each_check_says_what_it_compared(linear):
     text = str(verify(linear, X, Y))
     assert "FAILS  primal: claimed " in text
     assert "holds  the dual point is feasible" in text
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr32", "csr64"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_are_read_as_they_are_stored(storage, dtype):
+    rows = store(X, storage, dtype)
+    for part in (rows,) if storage == "dense" else (rows.data, rows.indices, rows.indptr):
+        part.flags.writeable = False
+    for model in (LinearSVC(), SVC(gamma=0.5)):
+        model.fit(rows, Y)
+        assert verify(model, rows, Y)
+        assert certify(model, rows, Y).primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+
+
+def test_empty_rows_and_repeated_samples_are_verified():
+    rows = np.vstack([X, np.zeros((3, 4)), X[:3]])
+    labels = np.concatenate([Y, [1.0, -1.0, 1.0], -Y[:3]])
+    assert verify(
+        SVC(gamma=0.5).fit(sparse.csr_matrix(rows), labels), sparse.csr_matrix(rows), labels
+    )
+    assert verify(LinearSVC().fit(rows, labels), rows, labels)
+
+
+@pytest.mark.parametrize("C", [1e-8, 1e8])
+def test_extreme_costs_are_verified(C):
+    rows, labels = separable()
+    assert verify(SVC(C=C, gamma=0.5).fit(rows, labels), rows, labels)
+    assert verify(LinearSVC(C).fit(rows, labels), rows, labels)

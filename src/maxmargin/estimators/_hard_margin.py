@@ -31,6 +31,19 @@ from maxmargin.solvers.kernel.batch_smo import Task
 #: By what the tolerance of the nearest point is lowered, and how often, until the margin is proven.
 _TIGHTER, _ROUNDS = 0.1, 6
 
+#: What a LinearSVC with C=inf hands to the kernel machine.
+_SHARED = (
+    "C",
+    "fit_intercept",
+    "multi_class",
+    "class_weight",
+    "tol",
+    "max_iter",
+    "max_time",
+    "n_jobs",
+    "verbose",
+)
+
 #: Rounding of f beside the longest sample. And ½‖w‖² times its square from which on the margin is
 #: less than a millionth of it: there is none, as far as numbers can tell.
 _ROUNDING, _HOPELESS = 1e-14, 0.5e12
@@ -192,8 +205,11 @@ class NotSeparableThroughOriginError(NotSeparableError):
         )
 
 
-def fit_hard_linear(model: Any, svc: Any, X: Matrix, y: Any, sample_weight: Any) -> None:
-    """Fit a LinearSVC with C=inf by the kernel machine `svc` of the same problem."""
+def fit_hard_linear(model: Any, X: Matrix, y: Any, sample_weight: Any) -> None:
+    """Fit a LinearSVC with C=inf by the kernel machine of the same problem."""
+    from maxmargin.estimators.kernel import SVC  # noqa: PLC0415 - SVC is built on LinearSVC
+
+    svc = SVC(kernel="linear", **{name: getattr(model, name) for name in _SHARED})
     svc.fit(X, y, sample_weight)
     model.classes_, model._members = svc.classes_, None
     pairs = len(svc.classes_) > 2 and model.multi_class == "ovo"
@@ -207,6 +223,7 @@ def fit_hard_linear(model: Any, svc: Any, X: Matrix, y: Any, sample_weight: Any)
     )
     model.coef_, model.intercept_ = coef, svc.intercept_
     model.n_iter_ = int(np.max(svc.n_iter_))
+    model._probabilities = svc._probabilities
 
 
 def refuse_through_origin(

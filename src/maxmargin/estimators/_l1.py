@@ -26,6 +26,10 @@ def check_l1(model: Any) -> None:
             f"Unsupported set of arguments: penalty='l1', loss={model.loss!r}, dual={model.dual!r}."
             " Give loss='squared_hinge', or penalty='l2'."
         )
+    if model._hard():
+        raise ValueError(
+            "penalty='l1' has no hard margin, got C=inf. Give a finite C, or penalty='l2'."
+        )
     if model.multi_class != "ovr":
         raise ValueError(
             f"penalty='l1' goes with multi_class='ovr', got {model.multi_class!r}. Give"

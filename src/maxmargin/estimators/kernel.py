@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.calibration.several_classes import Decision
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_choice, check_one_label, is_infinite, scale_advice
@@ -29,10 +30,16 @@ from maxmargin.embeddings.certificates import MAX_VALUES, ExactCertificate, Exac
 from maxmargin.estimators._approximate import Posing
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._checks import labels_of, no_platt, warn_of_probability
-from maxmargin.estimators._duplicates import Groups, equal_rows
+from maxmargin.estimators._duplicates import groups_of, spread_over
 from maxmargin.estimators._hard_margin import refuse_through_origin, solve_through_origin
 from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.estimators._landmarks import LandmarkModel, QuietSVC
+from maxmargin.estimators._probability import (
+    Geometry,
+    ProbabilisticClassifier,
+    decision_of,
+    joint_expansions,
+)
 from maxmargin.estimators._traps import one_class_only
 from maxmargin.kernels import Kernel
 from maxmargin.losses import HINGE
@@ -52,15 +59,15 @@ from maxmargin.solution import NotSeparableError
 from maxmargin.solvers.kernel.batch_smo import Task
 
 
-class SVC(ClassifierMixin, LandmarkModel):
+class SVC(ClassifierMixin, ProbabilisticClassifier, LandmarkModel):
     """Kernel support vector classifier that proves its answer.
 
     Minimises ½‖w‖² + Σ C_i max(0, 1 − y_i f(x_i)) over f(x) = <w, φ(x)> + b, where the kernel is
     <φ(x), φ(z)>. What more than two classes are is the choice of `multi_class`. Parameters and
     fitted attributes have the names of `sklearn.svm.SVC`. What differs: `tol` is the relative
     duality gap to prove; `cache_size` is at most half of the free memory if None; `max_iter` counts
-    working sets; in gamma="scale" a sample weight counts like a repetition; for probabilities there
-    is `sklearn.calibration.CalibratedClassifierCV`.
+    working sets; in gamma="scale" a sample weight counts like a repetition; `predict_proba` needs
+    no `probability=True`, and its largest probability is that of the predicted class.
 
     Parameters
     ----------
@@ -89,7 +96,8 @@ class SVC(ClassifierMixin, LandmarkModel):
     shrinking : bool, default=True
         Accepted for scikit-learn's sake: the working set does what shrinking is for.
     probability : bool, default="deprecated"
-        Accepted for scikit-learn's sake, where it is deprecated.
+        Deprecated, as in scikit-learn. True: `fit` prepares `predict_proba`, which otherwise does
+        so when it is first called.
     tol : float, default=1e-3
         Relative duality gap to prove.
     cache_size : float or None, default=None
@@ -213,37 +221,20 @@ class SVC(ClassifierMixin, LandmarkModel):
         self._forget_space()
         if self.landmarks is not None:
             self._fit_landmarks(posed, y, cost)
+            self._probabilities = self._engine._probabilities
             return self
-        groups = self._groups(posed, kind, cost)
+        groups, own_cost = groups_of(self, posed, cost), cost
         if groups is not None:
             posed, cost = groups.merged(posed), groups.costs
         progress = self._solve_kind(posed, kind, cost)
         self._keep_solutions(posed)
         if groups is not None:
-            self._spread(groups, y)
+            spread_over(self, groups, y)
+        pairs = pair_targets(class_members(y, classes))[0] if self._by_pairs else None
+        self._keep_for_probabilities(X, y, own_cost, pairs)
         progress.end()
         self._warn_if_unproven(posed.samples)
         return self
-
-    def _groups(self, posed: Posed, kind: str, cost: Array) -> Groups | None:
-        """Return groups of equal rows that may be fitted as one, if that saves work."""
-        whole = kind == "crammer_singer" or self._hard() or self._precomputed or self.warm_start
-        if whole or posed.samples.dtype.kind != "f":
-            return None
-        return equal_rows(posed.samples, posed.y, cost)
-
-    def _spread(self, groups: Groups, y: NDArray[Any]) -> None:
-        """Share each solution of groups among their rows, numbered as they were given."""
-        n = len(groups.group)
-        everyone, all_groups = np.arange(n), np.arange(len(groups.first))
-        count = len(self.solutions_)
-        rows, own = [everyone] * count, [all_groups] * count
-        if self.multi_class == "ovo" and len(self.classes_) > 2:
-            rows = pair_targets(class_members(y, self.classes_))[0]
-            own = pair_targets(class_members(y[groups.first], self.classes_))[0]
-        self.solutions_ = tuple(map(groups.spread, self.solutions_, rows, own))
-        self.support_ = groups.first[self.support_].astype(np.int32)
-        self.shape_fit_ = (n, self.shape_fit_[1])
 
     def _solve_kind(self, posed: Posed, kind: str, cost: Array) -> Progress:
         """Solve the problem of all classes, one for each pair, or one for each class."""
@@ -471,14 +462,39 @@ class SVC(ClassifierMixin, LandmarkModel):
 
     def _labels(self, rows: Matrix) -> NDArray[Any]:
         """Return the label of every row."""
+        winners = [self._winners(values) for values in self._blocks(rows)]
+        return np.asarray(self.classes_[np.concatenate(winners)])
+
+    def _value_blocks(self, X: Any) -> Iterator[Array]:
+        return self._blocks(self._rows_to_predict(X))
+
+    def _blocks(self, rows: Matrix) -> Iterator[Array]:
+        """Yield f of every problem for some rows at a time."""
         if self._by_pairs:
-            scores = self._scores(rows)
-            counts = scores if self.break_ties else np.rint(scores)
-            return np.asarray(self.classes_[counts.argmax(axis=1)])
-        values = self._values_by_problem(rows)
+            return self._pair_values(rows)
+        return iter([self._values_by_problem(rows)])
+
+    def _winners(self, values: Array) -> NDArray[np.intp]:
         if len(self.classes_) == 2:
-            return np.asarray(self.classes_[(values[:, 0] >= 0.0).astype(int)])
-        return np.asarray(self.classes_[values.argmax(axis=1)])
+            return (values[:, 0] >= 0.0).astype(np.intp)
+        if not self._by_pairs:
+            return np.asarray(values.argmax(axis=1))
+        scores = votes(values, len(self.classes_))
+        counts = scores if self.break_ties else np.rint(scores)
+        return np.asarray(counts.argmax(axis=1))
+
+    def _decision(self) -> Decision:
+        return decision_of(self.multi_class)
+
+    def _expansions(self) -> list[tuple[Array, float]]:
+        if self.multi_class == "crammer_singer":
+            return joint_expansions(self.solution_.w)
+        sign = -1.0 if len(self.classes_) == 2 else 1.0  # a pair's f is positive for its first
+        units = [(one, self._unit(one)) for one in self.solutions_]
+        return [(sign * one.w / unit, unit) for one, unit in units]
+
+    def _geometry(self) -> Geometry:
+        return Geometry(self._fitted_kernel, self._intercept() is Intercept.FREE)
 
     @property
     def probA_(self) -> Array:  # noqa: N802

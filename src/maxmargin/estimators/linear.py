@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.calibration.several_classes import Decision
 from maxmargin.data.arrays import Array, Matrix, view_rows
 from maxmargin.data.checks import check_choice, check_one_label, check_tube, is_infinite
 from maxmargin.data.origin import UNMOVED, levelled
@@ -25,7 +27,14 @@ from maxmargin.estimators._base import LinearModel, fitting
 from maxmargin.estimators._checks import check_dual, labels_of
 from maxmargin.estimators._hard_margin import fit_hard_linear
 from maxmargin.estimators._l1 import check_l1, dense_coef, fit_l1
+from maxmargin.estimators._probability import (
+    Geometry,
+    ProbabilisticClassifier,
+    decision_of,
+    joint_expansions,
+)
 from maxmargin.estimators._traps import one_class_only
+from maxmargin.kernels import Linear
 from maxmargin.losses import CLASSIFICATION, REGRESSION, Loss, regression_loss
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets, votes
 from maxmargin.objectives.base import Intercept
@@ -94,7 +103,9 @@ class LinearClassifier(ClassifierMixin):
         return np.asarray(self.classes_[winners])
 
 
-class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 - the docstring is composed
+class LinearSVC(  # noqa: D101 - the docstring is composed
+    LinearClassifier, ProbabilisticClassifier, SparseCoefMixin, LinearModel
+):
     __doc__ = f"""Linear support vector classifier that proves its answer.
 
     Minimises ½‖w‖² + Σ C_i max(0, 1 − y_i (<w, x_i> + b))², where b is penalised like a weight:
@@ -189,7 +200,8 @@ class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 -
         classes = labels_of(y)
         kind = check_choice("multi_class", self.multi_class, ("ovr", "crammer_singer", "ovo"))
         loss = self._checked_loss(kind)
-        if self._hard():
+        sparse = self.penalty == "l1"
+        if not sparse and self._hard():
             return self._fit_hard(X, y, sample_weight)
         cost = sample_costs(X, self.C, self.lam, sample_weight)
         cost = class_costs(cost, self.class_weight, classes, y)
@@ -209,6 +221,7 @@ class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 -
             members, targets = pair_targets(class_members(y, classes))
             costs = [cost[rows] for rows in members]
             self._fit_targets(X, y, targets, costs, loss, members=members)
+        self._keep_for_probabilities(X, y, cost, self._members)
         return self
 
     def _trap(self, X: Matrix) -> str:
@@ -247,12 +260,7 @@ class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 -
                 " hard margin, with a free intercept (penalized_intercept=False) or none. For a"
                 " penalised one append a column of ones to X and give fit_intercept=False."
             )
-        from maxmargin.estimators.kernel import SVC  # noqa: PLC0415 - it has linear machines
-
-        names = ("C", "fit_intercept", "multi_class", "class_weight", "tol", "max_time", "n_jobs")
-        shared = {name: getattr(self, name) for name in names}
-        svc = SVC(kernel="linear", verbose=self.verbose, max_iter=self.max_iter, **shared)
-        fit_hard_linear(self, svc, X, y, sample_weight)
+        fit_hard_linear(self, X, y, sample_weight)
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -262,8 +270,34 @@ class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 -
         the pairs squeezed below a third of a vote.
         """
         values = super().decision_function(X)
-        by_pairs = self._members is not None
-        return votes(values, len(self.classes_)) if by_pairs else values
+        return votes(values, len(self.classes_)) if self._members is not None else values
+
+    def _value_blocks(self, X: Any) -> Iterator[Array]:
+        values = decision_values(self, X)
+        return iter([values if values.ndim == 2 else values[:, np.newaxis]])
+
+    def _winners(self, values: Array) -> NDArray[np.intp]:
+        if len(self.classes_) == 2:
+            return (values[:, 0] > 0.0).astype(np.intp)
+        if self._members is not None:
+            values = votes(values, len(self.classes_))
+        return np.asarray(values.argmax(axis=1))
+
+    def _decision(self) -> Decision:
+        return decision_of(self.multi_class)
+
+    def _expansions(self) -> list[tuple[Array, float]]:
+        if self.multi_class == "crammer_singer":
+            return joint_expansions(self.solution_.beta.T)
+        if self.penalty == "l1":  # no share is known: the scores are those of the fit
+            return [(0.0 * solution.beta, 1.0) for solution in self.solutions_]
+        return [(solution.beta, 1.0) for solution in self.solutions_]
+
+    def _geometry(self) -> Geometry:
+        kind = self._intercept()
+        constant = self._scaling() ** 2 if kind is Intercept.PENALIZED else 0.0
+        soft = self.loss == "squared_hinge"
+        return Geometry(Linear(), kind is Intercept.FREE, constant, soft)
 
 
 class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is composed

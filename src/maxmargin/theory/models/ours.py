@@ -1,6 +1,6 @@
 """Fitted models of this package, read from their parameters and public attributes.
 
-Costs, targets and γ are made of the parameters again, so that a check of what a fit claims does not
+Costs, targets and γ are derived from the parameters again: a check of what a fit claims does not
 rest on the code that made the claim.
 """
 
@@ -67,6 +67,7 @@ def name(model: Any) -> str:
 def problems(model: Any, data: Data) -> list[Posed] | list[PosedJoint]:
     """Return the problems it answers, in the order of `solutions_`."""
     _ = model.certificate_  # refuses what is not fitted, and streams
+    _refuse_others(model)
     check_features(model, data)
     if hasattr(model, "classes_"):
         check_labels(data, model.classes_)
@@ -79,6 +80,27 @@ def problems(model: Any, data: Data) -> list[Posed] | list[PosedJoint]:
     if isinstance(model, SVC):
         return list(_of_svc(model, data))
     return [_of_machine(model, data)]
+
+
+def _refuse_others(model: Any) -> None:
+    """Refuse models whose problems are not posed here."""
+    kind = type(model).__name__
+    if getattr(model, "penalty", "l2") != "l2":
+        raise TypeError(
+            f"{kind}(penalty={model.penalty!r}) is not read here: its proof is certificate_."
+        )
+    if getattr(model, "landmarks", None) is not None:
+        raise TypeError(
+            f"{kind}(landmarks={model.landmarks}) is not read here: see certificate_ and"
+            " exact_certificate(X, y)."
+        )
+    if getattr(model, "C", 1.0) == math.inf and not (
+        isinstance(model, SVC) and model.fit_intercept
+    ):
+        raise TypeError(
+            f"{kind}(C=inf) is read here as SVC(C=inf) with an intercept only. Fit that with"
+            " kernel='linear'."
+        )
 
 
 def _costs(model: Any, data: Data) -> Array:
