@@ -56,7 +56,10 @@ for name, model in {
 def test_a_fit_takes_no_copy_of_the_rows(storage, dtype):
     """Only of a sample of an eighth of the rows; and there are some numbers for each row."""
     command = [sys.executable, "-W", "ignore", "-c", FITS, storage, dtype]
-    at_once = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}  # freed memory is given back
+    at_once = os.environ | {
+        "MALLOC_MMAP_THRESHOLD_": "65536",  # freed memory is given back
+        "PYTHONPATH": str(Path(__file__).parents[1]),
+    }
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=120, check=False, env=at_once
     )

@@ -431,7 +431,7 @@ def test_a_solver_with_settings_of_its_own(Model, data):
 @pytest.mark.parametrize(
     ("solver", "message"),
     [("simplex", "solver must be one of 'smo'"), (SMO, r"write solver=SMO\(\)"),
-     (Newton(), "'newton' is for linear problems. Use solver='smo'")],
+     (Newton(), "takes a LinearObjective, got a KernelObjective. Use solver='smo'")],
     ids=["unknown", "class", "linear"],
 )  # fmt: skip
 @pytest.mark.parametrize("Model", [SVC, SVR])

@@ -140,7 +140,9 @@ VALUES = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:No direction separates", "ignore:.*is infeasible")
+@pytest.mark.filterwarnings(
+    "ignore:No direction separates", "ignore:.*is infeasible", "ignore:.*leaves no margin"
+)
 @pytest.mark.parametrize(
     ("model", "name"), [(m, name) for m in MODELS for name in VALUES if name in m.get_params()],
     ids=str,

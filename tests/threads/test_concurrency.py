@@ -137,7 +137,8 @@ y = np.digitize(y, np.quantile(y, np.arange(1, {classes}) / {classes}))
 warnings.simplefilter("ignore")
 print("begin", flush=True)
 loss = "squared_hinge" if "{solver}" == "newton" else "hinge"  # Newton goes on longest with it
-model = free_svc(C=100.0, loss=loss, solver="{solver}", tol=1e-300, max_iter=None, n_jobs=2)
+free = dict(C=100.0, penalized_intercept=False, loss=loss, n_jobs=2)
+model = LinearSVC(solver="{solver}", tol=1e-300, max_iter=None, **free)
 try:
     model.fit(X, y)
     raised = "nothing"
@@ -151,7 +152,7 @@ print(end, raised, model.certificate_.status.name, usable)
 SLEEP = """
 import time
 from maxmargin import LinearSVC
-free_svc().fit([[0.0], [1.0]], [0, 1])
+LinearSVC().fit([[0.0], [1.0]], [0, 1])
 print("begin", flush=True)
 time.sleep(60)
 """
@@ -206,10 +207,10 @@ from maxmargin import LinearSVC
 
 X = np.random.default_rng(0).normal(size=(2000, 50))
 y = X[:, 0] > 0.0
-free_svc().fit(X, y)
+LinearSVC().fit(X, y)
 print("begin", flush=True)
 while True:
-    free_svc().fit(X, y)
+    LinearSVC().fit(X, y)
 """
 
 

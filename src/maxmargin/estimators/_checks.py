@@ -15,7 +15,9 @@ from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 from maxmargin.data.arrays import Array, explaining
 from maxmargin.data.targets import class_labels
 from maxmargin.estimators._warn import warn
+from maxmargin.kernels.custom import writable
 from maxmargin.kernels.pairwise import plain
+from maxmargin.solvers.kernel.row_source import refuse_huge_values
 
 #: Samples from which on too many labels may mean that they are numbers; scikit-learn's choice.
 _FEW_SAMPLES = 20
@@ -63,7 +65,9 @@ def no_platt(name: str) -> Array:
 
 def function_values(kernel: Callable[[Any, Any], Any], rows: Any, columns: Any) -> Array:
     """Return what the function says of all these samples, one array."""
-    values = np.asarray(plain(kernel(rows, columns)))
+    arrays = (rows, columns)
+    given = (writable(A) if _is_block(A) else A for A in arrays)
+    values = np.asarray(plain(kernel(*given)))
     shape = _num_samples(rows), _num_samples(columns)
     if values.shape != shape:
         raise ValueError(
@@ -74,7 +78,13 @@ def function_values(kernel: Callable[[Any, Any], Any], rows: Any, columns: Any) 
         values = values.astype(np.float64)
     if not np.isfinite(values).all():
         raise ValueError("The kernel returned NaN or infinity.")
+    refuse_huge_values(values)
     return np.ascontiguousarray(values)
+
+
+def _is_block(A: Any) -> bool:
+    """Whether these samples are an array or a sparse matrix, which may be read-only."""
+    return isinstance(A, np.ndarray) or getattr(A, "format", None) == "csr"
 
 
 def checked_targets(y: Any, n_samples: int, *, y_numeric: bool = False) -> NDArray[Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix, view_rows
@@ -333,7 +333,9 @@ class KernelModel(KernelBase):
         return Precomputed(X, passed)
 
     def _function_values(self, rows: Any, columns: Any) -> Array:
-        return function_values(self.kernel, rows, columns)
+        width = columns.shape[1] if getattr(columns, "ndim", 1) == 2 else 1
+        with blas_threads_for(_num_samples(rows) * _num_samples(columns) * width):
+            return function_values(self.kernel, rows, columns)
 
     def _rows_to_predict(self, X: Any) -> Matrix:
         if self._n_support.sum() != len(self.support_):

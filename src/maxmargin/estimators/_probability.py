@@ -82,6 +82,10 @@ class ProbabilisticClassifier:
     classes_: NDArray[Any]
     _probabilities: LazyMap
 
+    def _training_blocks(self, X: Any) -> Iterator[Array]:
+        """Do the same for rows of the fit, as `_keep_for_probabilities` was given them."""
+        return self._value_blocks(X)
+
     def _value_blocks(self, X: Any) -> Iterator[Array]:
         """Yield f of every problem for some rows at a time, a column for each problem."""
         raise NotImplementedError
@@ -172,7 +176,7 @@ class Training:
     def fitted_map(self) -> ProbabilityMap:
         """Return the map fitted to the leave-one-out scores."""
         with one_blas_thread():
-            scores = np.concatenate(list(self.model._value_blocks(self.X)))
+            scores = np.concatenate(list(self.model._training_blocks(self.X)))
             for some, column, shares in self._own_shares():
                 scores[some, column] -= shares
             n_classes, kind = len(self.model.classes_), self.model._decision()

@@ -468,6 +468,9 @@ class SVC(ClassifierMixin, ProbabilisticClassifier, LandmarkModel):
     def _value_blocks(self, X: Any) -> Iterator[Array]:
         return self._blocks(self._rows_to_predict(X))
 
+    def _training_blocks(self, X: Matrix) -> Iterator[Array]:
+        return self._blocks(X)
+
     def _blocks(self, rows: Matrix) -> Iterator[Array]:
         """Yield f of every problem for some rows at a time."""
         if self._by_pairs:

@@ -47,7 +47,7 @@ class User(Kernel):
     mercer = None
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:
-        values = np.asarray(plain(self.function(_writable(A), _writable(B))), dtype=np.float64)
+        values = np.asarray(plain(self.function(writable(A), writable(B))), dtype=np.float64)
         if values.shape != (A.shape[0], B.shape[0]):
             raise ValueError(
                 f"The kernel returned an array of shape {values.shape} for blocks of {A.shape[0]}"
@@ -63,10 +63,10 @@ class User(Kernel):
         return 1.0
 
     def eps(self, X: Matrix) -> float:
-        return _eps(self.function(_writable(X[:1]), _writable(X[:1])))
+        return _eps(self.function(writable(X[:1]), writable(X[:1])))
 
 
-def _writable(A: Matrix) -> Matrix:
+def writable(A: Matrix) -> Matrix:
     """Return the block, a copy if it is read-only: many compiled functions take no such buffer."""
     parts = (A.data, A.indices, A.indptr) if sparse.issparse(A) else (A,)
     return A if all(part.flags.writeable for part in parts) else A.copy()

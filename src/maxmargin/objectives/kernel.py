@@ -75,6 +75,11 @@ class KernelObjective(ScalarObjective):
         """The number of samples: w are their coefficients."""
         return self.problem.n_samples
 
+    def intercept_of(self, beta: Array) -> float:
+        """0: that of a dual point is free or absent."""
+        del beta
+        return 0.0
+
     @cached_property
     def value_rounding(self) -> float:
         """The rounding of kernel values in float64; see `Kernel.rounding`."""

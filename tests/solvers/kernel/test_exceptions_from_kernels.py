@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from maxmargin import SVC, SVR, PegasosClassifier
+from maxmargin.kernels import User
 
 
 class Breaks:
@@ -21,7 +22,7 @@ class Breaks:
 
 def calls_of(model, X, y):
     kernel = Breaks(at=-1)
-    model.set_params(kernel=kernel).fit(X, y)
+    model.set_params(kernel=User(kernel)).fit(X, y)
     return -1 - kernel.left
 
 
@@ -35,5 +36,5 @@ def test_an_exception_of_a_kernel_arrives_at_every_call(model):
     calls = calls_of(model, X, y)
     for at in sorted({1, 2, 3, calls // 2, calls - 1, calls}):
         with pytest.raises(KeyError, match="my kernel"):
-            model.set_params(kernel=Breaks(at)).fit(X, y)
+            model.set_params(kernel=User(Breaks(at))).fit(X, y)
     assert calls_of(model, X, y) == calls

@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import SMO, SVC, Intercept, KernelObjective, Problem, Status, _core
-from maxmargin.kernels import Cosine, Gaussian, Linear, Polynomial, Sigmoid
+from maxmargin.kernels import Cosine, Gaussian, Linear, Polynomial, Sigmoid, User
 from maxmargin.losses import HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
 from maxmargin.solvers.kernel.row_source import KernelSamples
@@ -76,7 +76,7 @@ def test_a_slow_kernel_stops_in_time_and_can_go_on():
             asked.append(len(A))
         return gaussian(A, B)
 
-    model = SVC(kernel=kernel, max_time=0.5, warm_start=True)
+    model = SVC(kernel=User(kernel), max_time=0.5, warm_start=True)
     with pytest.warns(ConvergenceWarning, match="Raise max_time"):
         model.fit(X, y)
     assert model.certificate_.status is Status.STOPPED_BY_TIME
@@ -96,7 +96,7 @@ def test_a_kernel_that_fails_halfway_is_heard():
         return A @ B.T
 
     with pytest.raises(ZeroDivisionError, match="from the kernel"):
-        SVC(kernel=kernel).fit(X, y)
+        SVC(kernel=User(kernel)).fit(X, y)
 
 
 def test_a_kernel_without_memory_names_the_parameter():
@@ -108,7 +108,7 @@ def test_a_kernel_without_memory_names_the_parameter():
         return A @ B.T
 
     with pytest.raises(MemoryError, match="cache_size=7"):
-        SVC(kernel=kernel, cache_size=7).fit(X, y)
+        SVC(kernel=User(kernel), cache_size=7).fit(X, y)
 
 
 def test_the_cache_holds_what_cache_size_says():

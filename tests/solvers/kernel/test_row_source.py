@@ -221,7 +221,7 @@ def test_unsorted_and_repeated_columns_are_put_in_order():
         rows.data[begin:end] = rows.data[begin:end][::-1].copy()
     rows.has_sorted_indices = False
     values = KernelSamples(model._fitted_kernel, model.support_vectors_).predict(
-        rows, model.dual_coef_
+        rows, model.dual_coef_.toarray()
     )
     np.testing.assert_allclose(
         values[:, 0] + model.intercept_, model.decision_function(X), atol=1e-4

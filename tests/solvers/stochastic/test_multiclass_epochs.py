@@ -455,7 +455,7 @@ def test_a_stream_goes_on_to_penalise_the_intercepts():
 
 
 def test_a_kernel_solver_is_refused():
-    with pytest.raises(ValueError, match="KernelPegasos needs an objective with a kernel"):
+    with pytest.raises(ValueError, match="takes a KernelObjective"):
         fit(make(), KernelPegasos())
 
 
