@@ -20,7 +20,7 @@ with warnings.catch_warnings():
     for solver in ("pegasos", "sgd", "dual_cd"):
         models[solver] = LinearSVC(
             lam=1e-2, loss="hinge", penalized_intercept=True, solver=solver, tol=1e-6,
-            max_iter=300, random_state=0,
+            max_iter=1000, random_state=0,
         ).fit(X, y)  # fmt: skip
 
 figure, (epochs, seconds) = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained")
