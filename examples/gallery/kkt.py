@@ -24,7 +24,9 @@ conditions.plot(allowed, [1.0, 1.0, 0.0, 0.0], color="0.75", lw=7, label="what K
 for case, (name, colour, marker) in CASES.items():
     of_case = samples[samples.case == case]
     label = f"{name}: {len(of_case)} samples"
-    conditions.scatter(of_case.margin, of_case.alpha, c=colour, marker=marker, zorder=3, label=label)
+    conditions.scatter(
+        of_case.margin, of_case.alpha, c=colour, marker=marker, zorder=3, label=label
+    )
 worst = samples.violation.max()
 conditions.set(title=f"all conditions hold within {worst:.0e}", xlabel="y f(x)", ylabel="α")
 conditions.legend(loc="center left", fontsize="small")

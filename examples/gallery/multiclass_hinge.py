@@ -13,7 +13,9 @@ X, y = make_blobs(150, centers=CENTRES, cluster_std=0.9, random_state=0)
 
 figure, panels = plt.subplots(1, 2, figsize=(12, 5.6), layout="constrained")
 for panel, (multi_class, name) in zip(
-    panels, {"ovr": "one against the rest", "crammer_singer": "multiclass hinge"}.items(), strict=True
+    panels,
+    {"ovr": "one against the rest", "crammer_singer": "multiclass hinge"}.items(),
+    strict=True,
 ):
     model = LinearSVC(
         C=1.0, loss="hinge", multi_class=multi_class, fit_intercept=True, penalized_intercept=True

@@ -10,7 +10,10 @@ from maxmargin.solvers.stochastic import schedules
 
 LAM, STEPS = 0.05, 20_000
 X, y = clouds(200)
-optimum = LAM * LinearSVC(lam=LAM, loss="hinge", fit_intercept=False, tol=1e-9).fit(X, y).certificate_.dual
+optimum = (
+    LAM
+    * LinearSVC(lam=LAM, loss="hinge", fit_intercept=False, tol=1e-9).fit(X, y).certificate_.dual
+)
 looks = set(np.unique(np.geomspace(1, STEPS, 120).astype(int)))
 
 

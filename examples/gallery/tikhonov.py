@@ -11,7 +11,9 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler, scale
 from maxmargin import LinearSVR
 
 X, y = load_diabetes(return_X_y=True)
-X = StandardScaler().fit_transform(PolynomialFeatures(2, include_bias=False).fit_transform(scale(X)))
+X = StandardScaler().fit_transform(
+    PolynomialFeatures(2, include_bias=False).fit_transform(scale(X))
+)
 train, test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
 
 lams, weights, errors = np.geomspace(1e-1, 1e4, 20), [], []
