@@ -14,11 +14,12 @@ mistakes = theory.novikoff(svm, X, y)
 
 def perceptron(order):
     """Return w after a pass without a mistake."""
-    clean = 0
+    w, clean = np.zeros(2), 0
     for step in teaching.perceptron(X[order], y[order]):
-        clean = 0 if step.mistake else clean + 1
+        w, clean = step.w, 0 if step.mistake else clean + 1
         if clean == len(X):
-            return step.w
+            break
+    return w
 
 
 figure, (plane, margins) = plt.subplots(1, 2, figsize=(12, 5.2), layout="constrained")

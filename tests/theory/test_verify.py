@@ -104,9 +104,21 @@ def test_several_classes_are_verified(model):
     assert found, str(found)
 
 
-def test_a_hard_margin_is_verified():
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_hard_margin_is_verified(fit_intercept):
     rows, labels = separable()
-    assert verify(SVC(C=math.inf, kernel="linear").fit(rows, labels), rows, labels)
+    model = SVC(C=math.inf, kernel="linear", fit_intercept=fit_intercept)
+    assert verify(model.fit(rows, labels), rows, labels)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_hard_margin_of_weights_is_verified_and_other_weights_are_not(fit_intercept):
+    rows, labels = separable()
+    model = LinearSVC(C=math.inf, loss="hinge", fit_intercept=fit_intercept)
+    model.set_params(penalized_intercept=False).fit(rows, labels)
+    assert verify(model, rows, labels)
+    model.coef_ = model.coef_ * np.linspace(1.0, 1.1, rows.shape[1])
+    assert not verify(model, rows, labels)
 
 
 def test_a_perceptron_is_verified():

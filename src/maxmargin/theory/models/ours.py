@@ -117,11 +117,13 @@ def _of_classifier(model: Any, data: Data) -> Iterator[Posed]:
     """Yield the problems of weights; Pegasos has coefficients of all samples with a kernel."""
     cost, loss = _costs(model, data), CLASSIFICATION[model.loss]
     how, scaling = _intercept(model), float(model.intercept_scaling)
+    hard = model.lam is None and math.isinf(model.C)
     if getattr(model, "multi_class", "ovr") == "ovo" and len(model.classes_) > 2:
         for place, (rows, y, label) in enumerate(_pairs(model, data)):
             w, b = model.coef_[place], float(model.intercept_[place])
             beta, X = model.solutions_[place].beta, data.X[rows]
-            yield Posed(X, y, cost[rows], loss, w, b, beta, how, scaling, name=label, rows=rows)
+            posed = Posed(X, y, cost[rows], loss, w, b, beta, how, scaling, name=label, rows=rows)
+            yield _hard(posed) if hard else posed
         return
     kernel = None
     if hasattr(model, "coef_"):
@@ -132,9 +134,18 @@ def _of_classifier(model: Any, data: Data) -> Iterator[Posed]:
     found = zip(data.against_rest(model.classes_), weights, model.intercept_, strict=True)
     for ((y, label), w, b), solution in zip(found, model.solutions_, strict=True):
         beta = solution.beta
-        yield Posed(
+        posed = Posed(
             data.X, y, cost, loss, w, float(b), beta, how, scaling, kernel=kernel, name=label
         )
+        yield _hard(posed) if hard else posed
+
+
+def _hard(posed: Posed) -> Posed:
+    """Return the hard margin of weights, which is posed with coefficients: w is Σ β_i x_i."""
+    assert posed.beta is not None
+    direction = posed.X.T @ posed.beta
+    scale = float(posed.w @ posed.w) / float(posed.w @ direction)
+    return replace(posed, loss=HINGE, w=scale * posed.beta, kernel=Linear(), hard=True)
 
 
 def _pairs(model: Any, data: Data) -> Iterator[tuple[NDArray[np.intp], Array, str]]:
