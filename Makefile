@@ -3,9 +3,10 @@
 #   make test       all tests                     PYTEST_ARGS="-k agreement" to choose
 #   make demo       the demonstration
 #   make bench      against the peers             BENCH_ARGS="--data DIR"; default $MAXMARGIN_DATA or ../shared/data
-#                   make bench-linear, bench-kernel or bench-multiclass for one of them; --help tells options
+#                   make bench-linear, -kernel, -multiclass or -probabilities for one of them; --help tells options
 #   make lint       style, types, import layers   make format  to repair the style
 #   make docs       run the examples in the documentation
+#   make sklearn-tests  scikit-learn's own tests, with our estimators in the place of its own
 #   make sanitize   fast tests with the core under ASAN and UBSAN; NO_WIDE=ON without 64-byte registers (after a clean)
 #   make clang      the same tests with the core built by Clang, which is installed where it is missing (Debian, as root)
 #   make wheel      a wheel, installed and tried in a clean environment
@@ -27,7 +28,12 @@ PY   := $(VENV)/bin/python
 CORE := $(shell find src/core -name '*.hpp' -o -name '*.cpp')
 DOCS := $(wildcard README.md) $(shell find docs -name '*.md')
 
-.PHONY: build test demo bench bench-linear bench-kernel bench-multiclass lint format docs sanitize clang wheel mutation clean
+# Installed test modules of scikit-learn that use the estimators.
+SKLEARN_TESTS := svm tests.test_base tests.test_calibration tests.test_multiclass tests.test_multioutput tests.test_pipeline \
+  model_selection feature_selection ensemble.tests.test_bagging ensemble.tests.test_stacking ensemble.tests.test_voting \
+  ensemble.tests.test_weight_boosting
+
+.PHONY: build test demo bench bench-linear bench-kernel bench-multiclass bench-probabilities lint format docs sklearn-tests sanitize clang wheel mutation clean
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
 
@@ -39,9 +45,9 @@ test: $(VENV)/.stamp-build $(VENV)/.stamp-test
 demo: $(VENV)/.stamp-build
 	$(PY) examples/demo.py
 
-bench: bench-linear bench-kernel bench-multiclass
+bench: bench-linear bench-kernel bench-multiclass bench-probabilities
 
-bench-linear bench-kernel bench-multiclass: bench-%: $(VENV)/.stamp-build $(VENV)/.stamp-bench
+bench-linear bench-kernel bench-multiclass bench-probabilities: bench-%: $(VENV)/.stamp-build $(VENV)/.stamp-bench
 	$(PY) -m benchmarks.$* $(BENCH_ARGS)
 
 # The linters read src/ itself, so nothing is compiled; the venv has NumPy for mypy's sake.
@@ -63,6 +69,10 @@ format: $(VENV)/.stamp-lint
 
 docs: $(VENV)/.stamp-build
 	set -e; for page in $(DOCS); do echo "$$page"; $(PY) -m doctest "$$page"; done
+
+sklearn-tests: $(VENV)/.stamp-build $(VENV)/.stamp-test
+	PYTHONPATH=tools $(PY) -m pytest -q -n 2 -p substitute -p no:cacheprovider -c /dev/null --rootdir build \
+	  $(PYTEST_ARGS) --pyargs $(addprefix sklearn.,$(SKLEARN_TESTS))
 
 # libstdc++ goes in front as well: ASAN looks for __cxa_throw when it starts, and python does not link it.
 # Leaks are off, because the interpreter itself leaks; PYTHONMALLOC lets ASAN see every array.

@@ -90,7 +90,7 @@ def liblinear(X: Any, y: Any, test: tuple[Any, Any], m: int) -> str:
     features = PeerNystroem(gamma=GAMMA, n_components=m, random_state=0)
     made = timed(features.fit_transform, X)
     Z = made.found
-    least = LinearSVC(C, tol=1e-4, **HINGE).fit(Z, y).certificate_.dual
+    least = LinearSVC(C=C, tol=1e-4, **HINGE).fit(Z, y).certificate_.dual
     for max_iter in (10, 30, 100, 300, 1000):
         model = PeerSVC(C=C, loss="hinge", max_iter=max_iter, tol=1e-8, random_state=0)
         took = timed(model.fit, Z, y)
@@ -172,7 +172,7 @@ def exact(rows: int, landmarks: list[int]) -> list[str]:
 def manifold_sets() -> dict[str, tuple[np.ndarray, ...]]:
     X, y = load_digits(return_X_y=True)
     sets = {"digits": train_test_split(X, y, test_size=500, random_state=0)}
-    for name, size in (("usps", 7291), ("mnist", 5000)):
+    for name, size in (("usps", 5000), ("mnist", 5000)):
         task = load(name, data_dir())
         X, _, y, _ = train_test_split(task.X, task.y, train_size=size, random_state=0)
         sets[name] = train_test_split(X, y, test_size=2000, random_state=0)

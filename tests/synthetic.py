@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from maxmargin import Intercept, LinearObjective, Problem
+from maxmargin import Intercept, LinearObjective, LinearSVC, LinearSVR, Problem
 from maxmargin.losses import (
     EPSILON_INSENSITIVE,
     HINGE,
@@ -116,3 +116,13 @@ def weights_for(n, seed=0):
 def solve(objective, solver="newton", tol=1e-8, max_iter=20_000, seed=0):
     monitor = Monitor(objective, Stopping(tol, max_iter))
     return SOLVERS[solver]().solve(objective, monitor, Start(seed))
+
+
+def free_svc(C=1.0, **settings):
+    """LinearSVC with the hinge loss and a free intercept, unless told otherwise."""
+    return LinearSVC(**{"C": C, "loss": "hinge", "penalized_intercept": False, **settings})
+
+
+def free_svr(C=1.0, **settings):
+    """LinearSVR with a free intercept, unless told otherwise."""
+    return LinearSVR(**{"C": C, "penalized_intercept": False, **settings})

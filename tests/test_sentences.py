@@ -6,8 +6,9 @@ import re
 import numpy as np
 import pytest
 
-from maxmargin import SVC, LinearSVC, PegasosClassifier, Status
+from maxmargin import SVC, PegasosClassifier, Status
 from maxmargin.certificate import Certificate, total
+from synthetic import free_svc
 
 
 def certificate(primal, dual, gap, relative_gap, **more):
@@ -59,7 +60,7 @@ def test_the_distance_is_that_of_one_problem():
 
 @all_kinds
 @all_statuses
-@pytest.mark.parametrize("model", [LinearSVC(), SVC(), PegasosClassifier(averaging="uniform")])
+@pytest.mark.parametrize("model", [free_svc(), SVC(), PegasosClassifier(averaging="uniform")])
 @pytest.mark.parametrize("n_iter", [0, 1, 7])
 def test_a_warning_is_a_sentence(model, kind, status, n_iter):
     class Solved:

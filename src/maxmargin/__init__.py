@@ -6,6 +6,7 @@ import sklearn as _sklearn  # noqa: F401 - before SciPy: this order takes 0.2 s 
 
 # isort: split
 from maxmargin.certificate import Certificate, Status
+from maxmargin.data.checks import DataWarning
 from maxmargin.data.problem import Problem
 from maxmargin.estimators import (
     SVC,
@@ -26,6 +27,7 @@ from maxmargin.objectives import (
     Intercept,
     KernelCrammerSingerObjective,
     KernelObjective,
+    L1Objective,
     LinearObjective,
     NuObjective,
     Objective,
@@ -47,6 +49,7 @@ __all__ = [
     "Certificate",
     "CostEstimate",
     "CrammerSingerObjective",
+    "DataWarning",
     "DualCD",
     "EmbeddedSVC",
     "EmbeddedSVR",
@@ -55,6 +58,7 @@ __all__ = [
     "KernelCrammerSingerObjective",
     "KernelObjective",
     "KernelPegasos",
+    "L1Objective",
     "LinearObjective",
     "LinearSVC",
     "LinearSVR",

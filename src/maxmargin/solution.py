@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +44,11 @@ class Solution:
     history: list[Record] = field(repr=False)
     notes: dict[str, float] = field(default_factory=dict)
     state: Any = field(default=None, repr=False)
+
+    def without_samples(self, *, weights: bool) -> Solution:
+        """Return it without β and the solver's state, and if told so without w."""
+        nothing = np.empty(0)
+        return replace(self, beta=nothing, state=None, w=self.w if weights else nothing)
 
     @property
     def status(self) -> Status:

@@ -12,7 +12,10 @@ import sys
 import numpy as np
 from pathlib import Path
 from scipy import sparse
+from synthetic import free_svc, free_svr
 from maxmargin import LinearSVC, LinearSVR, PegasosClassifier
+
+free = {"penalized_intercept": False, "loss": "hinge"}
 
 def peak():
     status = Path("/proc/self/status").read_text()
@@ -29,11 +32,11 @@ if storage == "csr":
 size = X.nbytes if storage == "dense" else X.data.nbytes + X.indices.nbytes
 few = slice(9000)
 for name, model in {
-    "newton, hinge": LinearSVC(solver="newton"),
-    "newton, squared hinge": LinearSVC(solver="newton", loss="squared_hinge"),
-    "newton, regression": LinearSVR(solver="newton"),
-    "dual_cd": LinearSVC(solver="dual_cd", C=1e-4),
-    "sgd": LinearSVC(solver="sgd", C=1e-4, tol=0.1),
+    "newton, hinge": free_svc(**free, solver="newton"),
+    "newton, squared hinge": free_svc(solver="newton", penalized_intercept=False),
+    "newton, regression": free_svr(solver="newton", penalized_intercept=False),
+    "dual_cd": free_svc(**free, solver="dual_cd", C=1e-4),
+    "sgd": free_svc(**free, solver="sgd", C=1e-4, tol=0.1),
     "pegasos": PegasosClassifier(lam=0.1, tol=0.1),
 }.items():
     model.fit(X[few], y[few])  # what is loaded and kept once

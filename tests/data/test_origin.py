@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from maxmargin import LinearSVC, LinearSVR, Status
+from maxmargin import Status
 from maxmargin.data.origin import centred, far_centre
+from synthetic import free_svc, free_svr
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 5))
@@ -13,14 +14,14 @@ X[0] = 0.0
 SIGNAL = X @ rng.normal(size=5) + rng.normal(size=300)
 TWO, FOUR = (SIGNAL > 0) * 1, np.digitize(SIGNAL, [-2, 0, 2])
 MODELS = {
-    "newton": (LinearSVC(solver="newton"), TWO),
-    "dual_cd": (LinearSVC(solver="dual_cd"), TWO),
-    "squared": (LinearSVC(solver="dual_cd", loss="squared_hinge"), TWO),
-    "qp": (LinearSVC(solver="qp"), TWO),
-    "ovr": (LinearSVC(solver="dual_cd"), FOUR),
-    "ovo": (LinearSVC(solver="dual_cd", multi_class="ovo"), FOUR),
-    "crammer_singer": (LinearSVC(multi_class="crammer_singer"), FOUR),
-    "svr": (LinearSVR(solver="dual_cd", loss="squared_epsilon_insensitive"), SIGNAL + 1e5),
+    "newton": (free_svc(solver="newton"), TWO),
+    "dual_cd": (free_svc(solver="dual_cd"), TWO),
+    "squared": (free_svc(solver="dual_cd", loss="squared_hinge"), TWO),
+    "qp": (free_svc(solver="qp"), TWO),
+    "ovr": (free_svc(solver="dual_cd"), FOUR),
+    "ovo": (free_svc(solver="dual_cd", multi_class="ovo"), FOUR),
+    "crammer_singer": (free_svc(multi_class="crammer_singer"), FOUR),
+    "svr": (free_svr(solver="dual_cd", loss="squared_epsilon_insensitive"), SIGNAL + 1e5),
 }
 
 
@@ -57,7 +58,7 @@ def test_a_warm_fit_of_rows_elsewhere_arrives(name):
 
 def test_the_primal_value_is_that_of_the_stored_weights_and_intercept():
     rows = (X + 1e6).astype(np.longdouble)
-    model = LinearSVC(solver="newton", C=100.0, tol=1e-6).fit(X + 1e6, TWO)
+    model = free_svc(solver="newton", C=100.0, tol=1e-6).fit(X + 1e6, TWO)
     w, b = model.coef_[0].astype(np.longdouble), np.longdouble(model.intercept_[0])
     slack = np.maximum(0, 1 - (2 * TWO - 1) * (rows @ w + b))
     assert float(w @ w / 2 + 100 * slack.sum()) == pytest.approx(

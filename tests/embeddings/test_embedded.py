@@ -8,16 +8,17 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from maxmargin import EmbeddedSVC, EmbeddedSVR, LinearSVC, LinearSVR, PegasosClassifier
+from maxmargin import EmbeddedSVC, EmbeddedSVR, PegasosClassifier
 from maxmargin.embeddings import FourierFeatures, KernelPCA, LaplacianEigenmaps, Nystroem
+from synthetic import free_svc, free_svr
 
-HINGE = LinearSVC(loss="hinge", penalized_intercept=False)
+HINGE = free_svc(loss="hinge", penalized_intercept=False)
 
 
 def test_the_certificate_is_that_of_the_linear_problem_and_says_so():
     X, y = make_moons(300, noise=0.1, random_state=0)
     model = EmbeddedSVC(Nystroem(n_components=30, random_state=0), HINGE).fit(X, y)
-    linear = LinearSVC(loss="hinge", penalized_intercept=False)
+    linear = free_svc(loss="hinge", penalized_intercept=False)
     linear.fit(model.embedding_.transform(X), y)
     assert model.certificate_.primal == linear.certificate_.primal
     assert model.certificate_.sentence().endswith("in this embedding")
@@ -67,8 +68,8 @@ def test_a_stream_goes_through_both_parts():
 
 def test_there_is_no_partial_fit_where_a_part_has_none():
     assert not hasattr(EmbeddedSVC(Nystroem(), PegasosClassifier()), "partial_fit")
-    assert not hasattr(EmbeddedSVC(FourierFeatures(), LinearSVC()), "partial_fit")
-    assert not hasattr(EmbeddedSVR(FourierFeatures(), LinearSVR()), "partial_fit")
+    assert not hasattr(EmbeddedSVC(FourierFeatures(), free_svc()), "partial_fit")
+    assert not hasattr(EmbeddedSVR(FourierFeatures(), free_svr()), "partial_fit")
 
 
 def test_regression_is_that_of_the_coordinates():

@@ -5,10 +5,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_moons
 
-from maxmargin import SVC, SVR, EmbeddedSVC, EmbeddedSVR, LinearSVC, LinearSVR, PegasosClassifier
+from maxmargin import SVC, SVR, EmbeddedSVC, EmbeddedSVR, PegasosClassifier
 from maxmargin.embeddings import KernelPCA, LaplacianEigenmaps, Nystroem
 from maxmargin.embeddings.certificates import ExactCertificate, ExactEstimate
 from maxmargin.kernels import Gaussian, Polynomial
+from synthetic import free_svc, free_svr
 
 HINGE = {"loss": "hinge", "fit_intercept": True, "penalized_intercept": False}
 TUBE = HINGE | {"loss": "epsilon_insensitive"}
@@ -127,12 +128,12 @@ def test_a_linear_kernel_off_the_origin_is_bracketed():
 )
 def test_embeddings_of_kernel_values_are_bracketed(embedding):
     X, y = moons()
-    model = EmbeddedSVC(clone(embedding), LinearSVC(**HINGE)).fit(X, y)
+    model = EmbeddedSVC(clone(embedding), free_svc(**HINGE)).fit(X, y)
     bounds = model.exact_certificate(X, y)
     brackets(bounds, SVC(gamma=1.0, tol=1e-6).fit(X, y))
     assert bounds.relative_gap < 1.0
     target = X[:, 0] ** 2
-    model = EmbeddedSVR(clone(embedding), LinearSVR(epsilon=0.05, **TUBE)).fit(X, target)
+    model = EmbeddedSVR(clone(embedding), free_svr(epsilon=0.05, **TUBE)).fit(X, target)
     exact = SVR(gamma=1.0, epsilon=0.05, tol=1e-6).fit(X, target)
     brackets(model.exact_certificate(X, target), exact)
 
@@ -158,9 +159,9 @@ def test_a_sample_gives_an_estimate_with_its_intervals():
 @pytest.mark.parametrize(
     ("svm", "message"),
     [
-        (LinearSVC(loss="squared_hinge", penalized_intercept=False), "loss='hinge'"),
-        (LinearSVC(loss="hinge", penalized_intercept=True), "penalized_intercept=False"),
-        (LinearSVC(multi_class="crammer_singer", **HINGE), "multi_class"),
+        (free_svc(loss="squared_hinge", penalized_intercept=False), "loss='hinge'"),
+        (free_svc(loss="hinge", penalized_intercept=True), "penalized_intercept=False"),
+        (free_svc(multi_class="crammer_singer", **HINGE), "multi_class"),
         (PegasosClassifier(kernel="rbf", max_iter=2), "loss="),
     ],
 )
@@ -176,7 +177,7 @@ def test_other_problems_are_refused(svm, message):
 
 def test_a_centred_embedding_without_an_intercept_is_refused():
     X, y = moons()
-    svm = LinearSVC(loss="hinge", fit_intercept=False)
+    svm = free_svc(loss="hinge", fit_intercept=False)
     with pytest.raises(ValueError, match="fit_intercept=True"):
         EmbeddedSVC(KernelPCA(5), svm).fit(X, y).exact_certificate(X, y)
 

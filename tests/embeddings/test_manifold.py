@@ -220,3 +220,12 @@ def test_no_test_row_has_a_part_in_the_embedding():
     before = model.embedding_.copy()
     model.transform(make_moons(50, random_state=1)[0])
     np.testing.assert_array_equal(model.embedding_, before)
+
+
+def test_long_rows_are_found_again():
+    X = np.random.default_rng(0).normal(size=(60, 200))
+    X[0, 0] = -0.0
+    model = LaplacianEigenmaps(2, n_neighbors=20).fit(X)
+    again = X.copy()
+    again[0, 0] = 0.0
+    np.testing.assert_array_equal(model.transform(again), model.embedding_)

@@ -157,7 +157,7 @@ def test_rare_classes_and_few_samples():
 
 def test_wrong_data_is_refused_as_by_fit():
     X, y = overlapping(300)
-    with pytest.raises(ValueError, match="one class"):
+    with pytest.raises(ValueError, match="got 1 class"):
         SVC().estimate_cost(X, np.ones(300))
     with pytest.raises(ValueError, match="NaN"):
         SVC().estimate_cost(np.where(X > 2.0, np.nan, X), y)

@@ -12,7 +12,6 @@ from maxmargin import (
     SVC,
     HardMarginObjective,
     KernelObjective,
-    LinearSVC,
     NotSeparableError,
     PrimalDual,
     Problem,
@@ -23,6 +22,7 @@ from maxmargin.kernels import Linear
 from maxmargin.losses import HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
 from sklearn import svm
+from synthetic import free_svc
 
 
 def separable(n=80, seed=0):
@@ -192,7 +192,7 @@ def test_samples_of_weight_0_are_left_out_of_a_margin_through_the_origin():
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_a_hard_linear_machine_is_that_of_svc(fit_intercept):
     X, y = separable()
-    linear = LinearSVC(C=np.inf, fit_intercept=fit_intercept, tol=1e-8).fit(X, y)
+    linear = free_svc(C=np.inf, fit_intercept=fit_intercept, tol=1e-8).fit(X, y)
     kernel = SVC(C=np.inf, kernel="linear", fit_intercept=fit_intercept, tol=1e-8).fit(X, y)
     np.testing.assert_allclose(linear.coef_, kernel.coef_, rtol=1e-9)
     np.testing.assert_allclose(linear.decision_function(X), kernel.decision_function(X), rtol=1e-6)
@@ -205,7 +205,7 @@ def test_a_hard_linear_machine_of_three_classes_is_right_on_all(multi_class):
     rng = np.random.default_rng(0)
     y = np.arange(90) % 3
     X = rng.normal(size=(90, 3)) + 20.0 * np.eye(3)[y]
-    model = LinearSVC(C=np.inf, multi_class=multi_class).fit(X, y)
+    model = free_svc(C=np.inf, multi_class=multi_class).fit(X, y)
     assert model.score(X, y) == 1.0
     assert len(model.solutions_) == len(model.coef_) == 3
 
@@ -213,14 +213,14 @@ def test_a_hard_linear_machine_of_three_classes_is_right_on_all(multi_class):
 def test_a_hard_linear_machine_of_overlapping_classes_has_a_witness():
     rng = np.random.default_rng(1)
     with pytest.raises(NotSeparableError, match="cannot be separated"):
-        LinearSVC(C=np.inf).fit(rng.normal(size=(60, 3)), rng.integers(2, size=60))
+        free_svc(C=np.inf).fit(rng.normal(size=(60, 3)), rng.integers(2, size=60))
 
 
 @pytest.mark.parametrize("wrong", [{"penalized_intercept": True}, {"loss": "perceptron"}])
 def test_a_hard_linear_machine_has_a_hinge_and_no_penalised_intercept(wrong):
     X, y = separable()
-    with pytest.raises(ValueError, match="C=inf is for the hinge losses"):
-        LinearSVC(C=np.inf, **wrong).fit(X, y)
+    with pytest.raises(ValueError, match=r"got inf\. With the hinge losses"):
+        free_svc(C=np.inf, **wrong).fit(X, y)
 
 
 @pytest.mark.parametrize("C", [0.0, -1.0, -np.inf, np.nan, "inf"])

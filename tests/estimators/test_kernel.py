@@ -247,7 +247,7 @@ def test_a_wrong_tube_is_named(epsilon):
 
 
 def test_one_class_is_refused():
-    with pytest.raises(ValueError, match="one class"):
+    with pytest.raises(ValueError, match="got 1 class"):
         SVC().fit(IRIS[0][:10], np.zeros(10))
 
 

@@ -1,4 +1,4 @@
-"""LinearSVC(penalty="l1"): scikit-learn's problem, sparse weights, and what is refused."""
+"""free_svc(penalty="l1"): scikit-learn's problem, sparse weights, and what is refused."""
 
 import pickle
 import warnings
@@ -10,9 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectFromModel
 
-from maxmargin import LinearSVC
 from sklearn import svm
-from synthetic import DTYPES, STORAGES, classes, overlapping, store, weights_for
+from synthetic import DTYPES, STORAGES, classes, free_svc, overlapping, store, weights_for
 
 INTERCEPTS = pytest.mark.parametrize(
     "intercept",
@@ -23,7 +22,7 @@ INTERCEPTS = pytest.mark.parametrize(
 
 def ours(**settings):
     settings = {"penalized_intercept": True, "tol": 1e-9} | settings
-    return LinearSVC(penalty="l1", loss="squared_hinge", **settings)
+    return free_svc(penalty="l1", loss="squared_hinge", **settings)
 
 
 def theirs(X, y, weights=None, C=1.0, **settings):
@@ -213,9 +212,10 @@ def test_verbose_reports_each_gap_check(capsys):
     ("settings", "message"),
     [
         ({"penalty": "l3"}, "penalty must be one of 'l2', 'l1', got 'l3'"),
-        ({"loss": "hinge"}, "goes with loss='squared_hinge', got loss='hinge'"),
+        ({"loss": "hinge"}, "loss='hinge', dual='auto'. Give loss='squared_hinge'"),
         ({"multi_class": "ovo"}, "goes with multi_class='ovr', got 'ovo'"),
         ({"solver": "newton"}, "has a solver of its own, got solver='newton'"),
+        ({"C": np.inf}, "has no hard margin, got C=inf"),
         ({"C": -1.0}, "C must be a positive finite number"),
     ],
 )

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from maxmargin import LinearSVC, LinearSVR, Problem, Status
 from maxmargin.estimators import _base
 from maxmargin.solvers import SGD, DualCD, Newton
-from synthetic import csr, overlapping, regression, separable, weights_for
+from synthetic import csr, free_svc, free_svr, overlapping, regression, separable, weights_for
 
 X, Y = overlapping(80, 5)
 XR, YR = regression(80, 5)
@@ -52,8 +52,8 @@ def test_lam_is_one_over_n_c(Model, data):
 
 def test_lam_counts_weights_as_repetitions():
     weights = np.random.default_rng(0).integers(0, 3, size=80)
-    weighted = LinearSVC(lam=0.01, tol=1e-10).fit(X, Y, weights)
-    repeated = LinearSVC(lam=0.01, tol=1e-10).fit(np.repeat(X, weights, 0), np.repeat(Y, weights))
+    weighted = free_svc(lam=0.01, tol=1e-10).fit(X, Y, weights)
+    repeated = free_svc(lam=0.01, tol=1e-10).fit(np.repeat(X, weights, 0), np.repeat(Y, weights))
     same_weights(weighted, repeated, rtol=1e-3, atol=3e-4)
 
 
@@ -73,23 +73,23 @@ def test_weight_zero_leaves_a_sample_out(Model, data):
 
 
 def test_class_weights_are_sample_weights():
-    by_class = LinearSVC(class_weight={-1.0: 0.5, 1.0: 3.0}, tol=1e-10).fit(X, Y)
-    by_sample = LinearSVC(tol=1e-10).fit(X, Y, np.where(Y > 0, 3.0, 0.5))
+    by_class = free_svc(class_weight={-1.0: 0.5, 1.0: 3.0}, tol=1e-10).fit(X, Y)
+    by_sample = free_svc(tol=1e-10).fit(X, Y, np.where(Y > 0, 3.0, 0.5))
     same_weights(by_class, by_sample, rtol=1e-3, atol=3e-4)
 
 
 def test_class_weights_multiply_sample_weights():
     weights = weights_for(80)
-    both = LinearSVC(class_weight={1.0: 3.0}, tol=1e-10).fit(X, Y, weights)
-    product = LinearSVC(tol=1e-10).fit(X, Y, weights * np.where(Y > 0, 3.0, 1.0))
+    both = free_svc(class_weight={1.0: 3.0}, tol=1e-10).fit(X, Y, weights)
+    product = free_svc(tol=1e-10).fit(X, Y, weights * np.where(Y > 0, 3.0, 1.0))
     same_weights(both, product, rtol=1e-3, atol=3e-4)
 
 
 def test_balanced_gives_classes_equal_weight():
     counts = {label: (label == Y).sum() for label in (-1.0, 1.0)}
     weights = np.array([80 / (2 * counts[label]) for label in Y])
-    balanced = LinearSVC(class_weight="balanced", tol=1e-10).fit(X, Y)
-    same_weights(balanced, LinearSVC(tol=1e-10).fit(X, Y, weights), rtol=1e-3, atol=3e-4)
+    balanced = free_svc(class_weight="balanced", tol=1e-10).fit(X, Y)
+    same_weights(balanced, free_svc(tol=1e-10).fit(X, Y, weights), rtol=1e-3, atol=3e-4)
 
 
 # ---- labels and classes
@@ -100,16 +100,16 @@ def test_balanced_gives_classes_equal_weight():
 )
 def test_labels_can_be_anything(negative, positive):
     labels = np.where(Y > 0, positive, negative)
-    model = LinearSVC(random_state=0).fit(X, labels)
+    model = free_svc(random_state=0).fit(X, labels)
     assert model.classes_.tolist() == [negative, positive]
-    same_bits(model, LinearSVC(random_state=0).fit(X, Y))
+    same_bits(model, free_svc(random_state=0).fit(X, Y))
     np.testing.assert_array_equal(model.predict(X) == positive, model.decision_function(X) > 0)
     assert set(model.predict(X)) <= {negative, positive}
 
 
 def test_classes_are_sorted_whatever_comes_first():
     labels = np.array(["b", "c", "a"])[IRIS[1]]
-    model = LinearSVC().fit(IRIS[0], labels)
+    model = free_svc().fit(IRIS[0], labels)
     assert model.classes_.tolist() == ["a", "b", "c"]
     assert (model.predict(IRIS[0]) == labels).mean() > 0.9
 
@@ -117,10 +117,10 @@ def test_classes_are_sorted_whatever_comes_first():
 @EXACT
 def test_one_against_the_rest_is_independent_fits(solver):
     setting = {"solver": solver, "tol": 1e-8, "max_iter": 100_000, "C": 0.1}
-    model = LinearSVC(**setting).fit(*IRIS)
+    model = free_svc(**setting).fit(*IRIS)
     assert model.coef_.shape == (3, 4)
     for label in range(3):
-        binary = LinearSVC(**setting).fit(IRIS[0], IRIS[1] == label)
+        binary = free_svc(**setting).fit(IRIS[0], IRIS[1] == label)
         np.testing.assert_allclose(model.coef_[label], binary.coef_[0], rtol=1e-3, atol=1e-3)
         gap = max(binary.certificate_.gap, model.solutions_[label].certificate.gap)
         difference = model.solutions_[label].certificate.primal - binary.certificate_.primal
@@ -128,7 +128,7 @@ def test_one_against_the_rest_is_independent_fits(solver):
 
 
 def test_several_classes_add_their_certificates():
-    model = LinearSVC().fit(*IRIS)
+    model = free_svc().fit(*IRIS)
     assert len(model.solutions_) == 3
     parts = [solution.certificate for solution in model.solutions_]
     assert model.certificate_.primal == pytest.approx(sum(part.primal for part in parts))
@@ -138,7 +138,7 @@ def test_several_classes_add_their_certificates():
 @EXACT
 def test_threads_do_not_change_a_bit(solver):
     serial, threaded = (
-        LinearSVC(solver=solver, n_jobs=n_jobs, random_state=0, max_iter=10_000).fit(*IRIS)
+        free_svc(solver=solver, n_jobs=n_jobs, random_state=0, max_iter=10_000).fit(*IRIS)
         for n_jobs in (1, 2)
     )
     same_bits(serial, threaded)
@@ -147,7 +147,7 @@ def test_threads_do_not_change_a_bit(solver):
 @pytest.mark.parametrize(("n_classes", "columns"), [(2, None), (3, 3)])
 def test_decision_function_has_a_column_per_class(n_classes, columns):
     live = IRIS[1] < n_classes
-    model = LinearSVC().fit(IRIS[0][live], IRIS[1][live])
+    model = free_svc().fit(IRIS[0][live], IRIS[1][live])
     shape = (live.sum(),) if columns is None else (live.sum(), columns)
     assert model.decision_function(IRIS[0][live]).shape == shape
 
@@ -175,20 +175,20 @@ def test_history_ends_at_the_certificate(Model, data):
 
 
 def test_several_classes_have_several_histories():
-    assert len(LinearSVC().fit(*IRIS).history_) == 3
+    assert len(free_svc().fit(*IRIS).history_) == 3
 
 
 def test_several_classes_have_no_single_solution():
     with pytest.raises(AttributeError, match="solutions_"):
-        LinearSVC().fit(*IRIS).solution_  # noqa: B018
+        free_svc().fit(*IRIS).solution_  # noqa: B018
 
 
 def test_support_vectors_carry_the_model():
-    model = LinearSVC(tol=1e-8).fit(X, Y)
+    model = free_svc(tol=1e-8).fit(X, Y)
     support = model.support_
     counted = model.certificate_.n_support_free + model.certificate_.n_support_bounded
     assert len(support) == counted
-    again = LinearSVC(tol=1e-8).fit(X[support], Y[support])
+    again = free_svc(tol=1e-8).fit(X[support], Y[support])
     same_weights(model, again, rtol=1e-2, atol=1e-3)
 
 
@@ -259,7 +259,7 @@ def test_a_penalised_intercept_is_a_column_of_constants(Model, data):
 
 
 def test_ridge_is_the_squared_loss():
-    ours = LinearSVR(loss="squared", C=2.0, tol=1e-12).fit(XR, YR)
+    ours = free_svr(loss="squared", C=2.0, tol=1e-12).fit(XR, YR)
     theirs = Ridge(alpha=0.25).fit(XR, YR)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-5)
     np.testing.assert_allclose(ours.predict(XR), theirs.predict(XR), rtol=1e-3, atol=3e-4)
@@ -270,14 +270,14 @@ def test_ridge_is_the_squared_loss():
 
 @pytest.mark.parametrize("solver", [Newton(shrink=0.25), DualCD()], ids=["newton", "dual_cd"])
 def test_a_solver_can_be_given_with_its_settings(solver):
-    model = LinearSVC(solver=solver).fit(X, Y)
+    model = free_svc(solver=solver).fit(X, Y)
     assert model.solution_.solver == solver.name
     assert model.certificate_.status is Status.OPTIMAL
 
 
 @pytest.mark.parametrize("solver", ["newton", "dual_cd"])
 def test_a_solver_can_be_named(solver):
-    assert LinearSVC(solver=solver).fit(X, Y).solution_.solver == solver
+    assert free_svc(solver=solver).fit(X, Y).solution_.solver == solver
 
 
 def test_auto_goes_by_features_and_stored_values():
@@ -286,11 +286,11 @@ def test_auto_goes_by_features_and_stored_values():
     few_values = sparse.random_array((1500, 200), density=0.01, rng=rng, format="csr") * 20.0
     for rows, solver in ((X, "newton"), (wide, "dual_cd"), (dense, "newton")):
         y = Y if rows is X else np.arange(len(rows)) % 2
-        assert LinearSVC(tol=0.1).fit(rows, y).solution_.solver == solver
+        assert free_svc(tol=0.1).fit(rows, y).solution_.solver == solver
     some_values = np.where(rng.random(dense.shape) < 0.1, dense, 0.0)
     for rows, solver in ((few_values, "dual_cd"), (some_values, "newton")):
         for stored in (sparse.csr_array(rows), sparse.csr_array(rows).toarray()):
-            model = LinearSVC(tol=0.1, max_iter=None).fit(stored, np.arange(1500) % 2)
+            model = free_svc(tol=0.1, max_iter=None).fit(stored, np.arange(1500) % 2)
             assert model.solution_.solver == solver
 
 
@@ -299,7 +299,7 @@ def test_auto_takes_newton_where_coordinate_descent_would_not_end(loss, solver):
     """Rows as long as unscaled pixels."""
     rng = np.random.default_rng(0)
     rows = sparse.random_array((1500, 200), density=0.01, rng=rng, format="csr") * 100.0
-    model = LinearSVC(loss=loss, tol=0.1, max_iter=None).fit(rows, np.arange(1500) % 2)
+    model = free_svc(loss=loss, tol=0.1, max_iter=None).fit(rows, np.arange(1500) % 2)
     assert model.solution_.solver == solver
 
 
@@ -337,14 +337,14 @@ def test_random_state_fixes_every_bit(Model, data, solver):
 
 def test_other_seeds_take_other_ways():
     first, second = (
-        LinearSVC(solver="dual_cd", tol=1e-2, random_state=seed).fit(X, Y) for seed in (0, 1)
+        free_svc(solver="dual_cd", tol=1e-2, random_state=seed).fit(X, Y) for seed in (0, 1)
     )
     assert not np.array_equal(first.coef_, second.coef_)
 
 
 def test_fits_leave_the_global_generator_alone():
     before = np.random.get_state()[1].copy()  # noqa: NPY002
-    LinearSVC(solver="dual_cd", random_state=0).fit(X, Y)
+    free_svc(solver="dual_cd", random_state=0).fit(X, Y)
     np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 
 
@@ -375,7 +375,7 @@ def test_a_warm_start_follows_a_change_of_c(Model, data, solver, C):
 
 @pytest.mark.parametrize("loss", ["perceptron", "hinge"])
 def test_a_warm_start_of_sgd_goes_on_from_its_weights(loss):
-    model = LinearSVC(solver="sgd", loss=loss, warm_start=True, max_iter=4, tol=1e-9)
+    model = free_svc(solver="sgd", loss=loss, warm_start=True, max_iter=4, tol=1e-9)
     with pytest.warns(ConvergenceWarning):
         first = model.fit(X, Y).coef_
     starts = []
@@ -402,7 +402,7 @@ def test_classes_not_begun_at_an_interruption_take_no_time(multi_class, monkeypa
         return solve(self, objective, monitor, start)
 
     monkeypatch.setattr(Newton, "solve", counted)
-    model = LinearSVC(solver="newton", tol=1e-12, multi_class=multi_class)
+    model = free_svc(solver="newton", tol=1e-12, multi_class=multi_class)
     model.set_callbacks(Watcher(stop_after=1))
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model.fit(*IRIS)
@@ -413,7 +413,7 @@ def test_classes_not_begun_at_an_interruption_take_no_time(multi_class, monkeypa
 
 
 def test_a_warm_start_goes_on_where_it_was_stopped():
-    model = LinearSVC(solver="dual_cd", warm_start=True, max_iter=5, tol=1e-6, random_state=0)
+    model = free_svc(solver="dual_cd", warm_start=True, max_iter=5, tol=1e-6, random_state=0)
     gaps = []
     for _ in range(4):
         with pytest.warns(ConvergenceWarning):
@@ -425,7 +425,7 @@ def test_a_warm_start_goes_on_where_it_was_stopped():
 @pytest.mark.parametrize("solver", ["newton", "dual_cd"])
 @pytest.mark.parametrize("C", [0.1, 0.3, 1.7])
 def test_a_warm_start_keeps_at_the_bound_who_is_there(solver, C):
-    model = LinearSVC(C, solver=solver, warm_start=True, random_state=0)
+    model = free_svc(C, solver=solver, warm_start=True, random_state=0)
     data = overlapping(1000, 5)
     first, again = (model.fit(*data).certificate_.n_support_bounded for _ in range(2))
     assert again > 0.95 * first > 100
@@ -441,9 +441,9 @@ def unproven(model, data):
 @pytest.mark.parametrize("solver", ["pegasos", "sgd"])
 def test_warm_starts_of_stochastic_solvers_go_on(solver, loss, random_state):
     """Ten fits of ten epochs are about as good as one of a hundred."""
-    data, optimum = overlapping(300, 5), LinearSVC(loss=loss, tol=1e-9)
+    data, optimum = overlapping(300, 5), free_svc(loss=loss, tol=1e-9)
     settings = {"solver": solver, "loss": loss, "tol": 1e-6, "random_state": random_state}
-    again, once = LinearSVC(warm_start=True, max_iter=10, **settings), LinearSVC(max_iter=100)
+    again, once = free_svc(warm_start=True, max_iter=10, **settings), free_svc(max_iter=100)
     first, *_ = [unproven(again, data).certificate_ for _ in range(10)]
     unproven(once.set_params(**settings), data)
     least = optimum.fit(*data).certificate_.primal
@@ -453,7 +453,7 @@ def test_warm_starts_of_stochastic_solvers_go_on(solver, loss, random_state):
 
 @pytest.mark.parametrize("max_iter", [1, 3])
 def test_a_warm_start_of_newton_never_gets_worse(max_iter):
-    model = LinearSVC(
+    model = free_svc(
         solver="newton", warm_start=True, max_iter=max_iter, tol=1e-9, fit_intercept=False
     )
     data = overlapping(300, 5)
@@ -462,7 +462,7 @@ def test_a_warm_start_of_newton_never_gets_worse(max_iter):
 
 
 def test_a_warm_start_on_other_data_starts_anew():
-    model = LinearSVC(warm_start=True).fit(X, Y)
+    model = free_svc(warm_start=True).fit(X, Y)
     assert model.fit(X[:50], Y[:50]).certificate_.status is Status.OPTIMAL
     assert model.fit(*IRIS).coef_.shape == (3, 4)
 
@@ -492,7 +492,7 @@ def test_stopped_by_time_is_usable_and_warns(Model, data, solver):
 
 
 def test_the_warning_states_the_gap_reached():
-    model = LinearSVC(solver="dual_cd", max_iter=20, tol=1e-9)
+    model = free_svc(solver="dual_cd", max_iter=20, tol=1e-9)
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(X, Y)
     message = str(caught[0].message)
@@ -503,12 +503,12 @@ def test_the_warning_states_the_gap_reached():
 
 def test_the_warning_points_at_the_users_line():
     with pytest.warns(ConvergenceWarning) as caught:
-        LinearSVC(max_iter=1, tol=1e-9).fit(X, Y)
+        free_svc(max_iter=1, tol=1e-9).fit(X, Y)
     assert caught[0].filename == __file__
 
 
 def test_a_fit_that_proves_its_tol_does_not_warn(recwarn):
-    LinearSVC().fit(X, Y)
+    free_svc().fit(X, Y)
     assert len(recwarn) == 0
 
 
@@ -516,7 +516,7 @@ def test_a_fit_that_proves_its_tol_does_not_warn(recwarn):
 
 
 def test_verbose_writes_a_line_per_look_to_stderr(capfd):
-    model = LinearSVC(solver="dual_cd", verbose=1).fit(X, Y)
+    model = free_svc(solver="dual_cd", verbose=1).fit(X, Y)
     out, err = capfd.readouterr()
     assert out == ""
     lines = err.splitlines()
@@ -525,12 +525,12 @@ def test_verbose_writes_a_line_per_look_to_stderr(capfd):
 
 
 def test_verbose_names_the_class(capfd):
-    LinearSVC(verbose=1).fit(*IRIS)
+    free_svc(verbose=1).fit(*IRIS)
     assert "[3/3]" in capfd.readouterr().err
 
 
 def test_silent_by_default(capfd):
-    LinearSVC().fit(X, Y)
+    free_svc().fit(X, Y)
     assert capfd.readouterr() == ("", "")
 
 
@@ -584,7 +584,7 @@ def test_scikit_learns_scores_are_those_of_each_look(Model, data):
 
 
 def test_a_callback_can_stop_the_fit():
-    model = LinearSVC(solver="dual_cd", tol=1e-12).set_callbacks(Watcher(stop_after=2))
+    model = free_svc(solver="dual_cd", tol=1e-12).set_callbacks(Watcher(stop_after=2))
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model.fit(X, Y)
     assert model.certificate_.status is Status.INTERRUPTED
@@ -599,7 +599,7 @@ class Guest(Watcher):
 
 
 def test_a_callback_of_a_pipeline_finds_the_task_of_its_last_step():
-    guest, model = Guest(), make_pipeline(StandardScaler(), LinearSVC())
+    guest, model = Guest(), make_pipeline(StandardScaler(), free_svc())
     model.set_callbacks(guest).fit(X, Y)
     assert "LinearSVC" in guest.events
 
@@ -612,7 +612,7 @@ def test_a_callback_does_not_change_the_model(Model, data):
 
 def test_a_callback_lives_through_several_classes():
     watcher = Watcher()
-    LinearSVC(n_jobs=2).set_callbacks(watcher).fit(*IRIS)
+    free_svc(n_jobs=2).set_callbacks(watcher).fit(*IRIS)
     assert watcher.events[0] == "setup"
     assert watcher.events[-1] == "teardown"
 
@@ -620,7 +620,7 @@ def test_a_callback_lives_through_several_classes():
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_callback_sees_every_look_at_every_class(n_jobs):
     watcher = Watcher()
-    model = LinearSVC(n_jobs=n_jobs).set_callbacks(watcher).fit(*IRIS)
+    model = free_svc(n_jobs=n_jobs).set_callbacks(watcher).fit(*IRIS)
     assert watcher.events.count("begin class") == watcher.events.count("end class") == 3
     assert watcher.events.count("end look") == sum(map(len, model.history_))
     for seen in watcher.models:
@@ -637,7 +637,7 @@ def test_a_callback_can_stop_one_class_or_all():
         ("look", [Status.INTERRUPTED] * 3),
         ("class", [Status.STOPPED_BY_ITERATIONS, Status.INTERRUPTED, Status.INTERRUPTED]),
     ]:
-        model = LinearSVC(solver="dual_cd", tol=1e-15, max_iter=30)
+        model = free_svc(solver="dual_cd", tol=1e-15, max_iter=30)
         with pytest.warns(ConvergenceWarning):
             model.set_callbacks(Content(level)).fit(*IRIS)
         assert [solution.status for solution in model.solutions_] == expected
@@ -646,7 +646,7 @@ def test_a_callback_can_stop_one_class_or_all():
 @pytest.mark.parametrize("data", [(X, Y), IRIS], ids=["two classes", "three"])
 def test_the_progress_bar_runs(data):
     pytest.importorskip("rich")
-    model = LinearSVC(solver="dual_cd").set_callbacks(ProgressBar()).fit(*data)
+    model = free_svc(solver="dual_cd").set_callbacks(ProgressBar()).fit(*data)
     assert model.certificate_.status is Status.OPTIMAL
 
 
@@ -677,19 +677,19 @@ def test_get_params_lists_the_constructor(Model, data):
 
 
 def test_a_search_and_a_pipeline_accept_the_model():
-    search = GridSearchCV(LinearSVC(), {"C": [0.1, 1.0], "solver": ["newton", "dual_cd"]}, cv=2)
+    search = GridSearchCV(free_svc(), {"C": [0.1, 1.0], "solver": ["newton", "dual_cd"]}, cv=2)
     model = make_pipeline(StandardScaler(), search).fit(X, Y)
     assert model.score(X, Y) > 0.7
 
 
 def test_fit_returns_itself():
-    model = LinearSVC()
+    model = free_svc()
     assert model.fit(X, Y) is model
 
 
 def test_separable_data_have_the_widest_corridor():
     data, labels = separable()
-    model = LinearSVC(C=1e4, tol=1e-8).fit(data, labels)
+    model = free_svc(C=1e4, tol=1e-8).fit(data, labels)
     margins = labels * model.decision_function(data)
     assert margins.min() == pytest.approx(1.0, abs=1e-3)
     assert model.certificate_.slack_sum < 1e-2
@@ -697,7 +697,7 @@ def test_separable_data_have_the_widest_corridor():
 
 
 def test_the_warning_is_of_the_worst_problem():
-    model = LinearSVC(solver="dual_cd", max_iter=20, tol=1e-9)
+    model = free_svc(solver="dual_cd", max_iter=20, tol=1e-9)
     with pytest.warns(ConvergenceWarning, match=r"in problem [123] of 3") as caught:
         model.fit(*IRIS)
     gaps = [solution.certificate.relative_gap for solution in model.solutions_]
@@ -708,8 +708,8 @@ def test_the_warning_is_of_the_worst_problem():
 def test_plain_arrays_are_checked_like_any_other():
     X, y = overlapping()
     with pytest.raises(ValueError, match="y"):
-        LinearSVC().fit(X, "no")
-    model = LinearSVC().fit(X, y)
+        free_svc().fit(X, "no")
+    model = free_svc().fit(X, y)
     with pytest.raises(ValueError, match="expecting 4 features"):
         model.predict(X[:, :3].copy())
     del model.n_features_in_  # as of a model put together by hand

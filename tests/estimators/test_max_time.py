@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin import SVC, Intercept, LinearSVC, Problem, Status, certify
+from maxmargin import SVC, Intercept, Problem, Status, certify
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.multiclass.unreached import Unreached
 from maxmargin.objectives import LinearObjective
 from maxmargin.runtime.threads import in_threads
+from synthetic import free_svc
 
 
 def many_classes(n_classes=20, n=200):
@@ -21,12 +22,12 @@ def many_classes(n_classes=20, n=200):
 @pytest.mark.parametrize(
     "model",
     [
-        LinearSVC(multi_class="ovo"),
-        LinearSVC(multi_class="ovo", loss="squared_hinge", fit_intercept=False),
+        free_svc(multi_class="ovo"),
+        free_svc(multi_class="ovo", loss="squared_hinge", fit_intercept=False),
         SVC(),
         SVC(kernel="linear", fit_intercept=False),
         SVC(solver="qp"),
-        LinearSVC(multi_class="ovo", solver="qp"),
+        free_svc(multi_class="ovo", solver="qp"),
     ],
     ids=repr,
 )
@@ -83,7 +84,7 @@ def test_problems_that_were_not_begun_are_answered_once_for_each_kind(monkeypatc
     make = Unreached._made
     monkeypatch.setattr(Unreached, "_made", lambda *args: made.append(args) or make(*args))
     X, y = many_classes()
-    for model in (SVC(max_time=1e-9), LinearSVC(multi_class="ovo", max_time=1e-9)):
+    for model in (SVC(max_time=1e-9), free_svc(multi_class="ovo", max_time=1e-9)):
         made.clear()
         with pytest.warns(ConvergenceWarning, match="Raise max_time"):
             model.fit(X, y)

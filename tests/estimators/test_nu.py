@@ -225,7 +225,7 @@ def test_an_infeasible_nu_is_explained():
     X, y = CLASSES
     few = np.arange(len(y)) % 10 == 0
     with pytest.raises(
-        ValueError, match=r"nu=0.5 is infeasible for classes False and True.* at most 0\.2\."
+        ValueError, match=r"nu is infeasible for classes False and True.* at most 0\.2\."
     ):
         NuSVC(nu=0.5).fit(X, few)
     assert NuSVC(nu=0.5, class_weight="balanced").fit(X, few).margin_errors_ <= 0.5

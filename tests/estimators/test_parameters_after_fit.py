@@ -13,14 +13,12 @@ from sklearn.metrics.pairwise import rbf_kernel
 from maxmargin import (
     SVC,
     SVR,
-    LinearSVC,
-    LinearSVR,
     NuSVC,
     NuSVR,
     OneClassSVM,
     PegasosClassifier,
 )
-from synthetic import overlapping, regression
+from synthetic import free_svc, free_svr, overlapping, regression
 
 #: As in scikit-learn, these say how to predict; the others how to fit.
 OF_PREDICTION = {"decision_function_shape", "break_ties", "n_jobs"}
@@ -48,10 +46,10 @@ OTHER_VALUES = {
 }
 
 MODELS = [
-    *(LinearSVC(multi_class=kind) for kind in ("ovr", "ovo", "crammer_singer")),
+    *(free_svc(multi_class=kind) for kind in ("ovr", "ovo", "crammer_singer")),
     *(SVC(multi_class=kind) for kind in ("ovr", "ovo", "crammer_singer")),
     *(SVC(multi_class=kind, kernel="linear") for kind in ("ovr", "ovo", "crammer_singer")),
-    LinearSVR(),
+    free_svr(),
     SVR(),
     NuSVC(nu=0.2),
     NuSVR(),
@@ -104,5 +102,5 @@ def test_a_model_of_kernel_values_stays_one():
 @pytest.mark.parametrize("kind", ["ovr", "ovo", "crammer_singer"])
 def test_a_callback_scores_the_kind_that_is_being_fitted(kind):
     monitor, data = ScoringMonitor(scoring="accuracy"), load_iris(return_X_y=True)
-    model = LinearSVC(multi_class=kind).set_callbacks(monitor).fit(*data)
+    model = free_svc(multi_class=kind).set_callbacks(monitor).fit(*data)
     assert monitor.get_logs().data[0]["accuracy"] == model.score(*data)

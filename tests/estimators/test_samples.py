@@ -6,22 +6,22 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
-from synthetic import overlapping, regression
+from maxmargin import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
+from synthetic import free_svc, free_svr, overlapping, regression
 
 CLASSIFIERS = [
     SVC(C=2.0),
     SVC(C=2.0, kernel="linear", fit_intercept=False),
     SVC(solver="qp"),
     NuSVC(nu=0.4),
-    LinearSVC(),
-    LinearSVC(fit_intercept=False, class_weight="balanced"),
-    LinearSVC(loss="squared_hinge", penalized_intercept=True),
-    LinearSVC(lam=0.05),
+    free_svc(),
+    free_svc(fit_intercept=False, class_weight="balanced"),
+    free_svc(loss="squared_hinge", penalized_intercept=True),
+    free_svc(lam=0.05),
     PegasosClassifier(lam=0.1),
     PegasosClassifier(lam=0.1, kernel="rbf", tol=0.5),
 ]
-REGRESSORS = [SVR(epsilon=0.3), NuSVR(), LinearSVR(epsilon=0.3), LinearSVR(loss="squared")]
+REGRESSORS = [SVR(epsilon=0.3), NuSVR(), free_svr(epsilon=0.3), free_svr(loss="squared")]
 
 
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=repr)
@@ -42,9 +42,9 @@ def test_the_table_is_what_its_columns_say(model):
     "model",
     [
         SVC(tol=1e-10),
-        LinearSVC(tol=1e-10),
+        free_svc(tol=1e-10),
         NuSVC(nu=0.4, tol=1e-10),
-        LinearSVC(loss="squared_hinge", tol=1e-10),
+        free_svc(loss="squared_hinge", tol=1e-10),
     ],
     ids=repr,
 )
@@ -59,7 +59,7 @@ def test_kkt_conditions_hold_at_the_optimum(model):
 
 def test_violations_are_what_the_cases_miss():
     X, y = overlapping()
-    model = LinearSVC(max_iter=2, solver="dual_cd", tol=1e-12)
+    model = free_svc(max_iter=2, solver="dual_cd", tol=1e-12)
     with pytest.warns(match="stopped by max_iter"):
         model.fit(X, y)
     table = model.samples(X, y)
@@ -70,7 +70,7 @@ def test_violations_are_what_the_cases_miss():
     np.testing.assert_allclose(table.violation[away], np.maximum(0.0, 1.0 - table.margin[away]))
 
 
-@pytest.mark.parametrize("model", [LinearSVC(), SVC(kernel="linear")], ids=repr)
+@pytest.mark.parametrize("model", [free_svc(), SVC(kernel="linear")], ids=repr)
 def test_the_distance_is_that_to_the_hyperplane(model):
     X, y = overlapping()
     table = model.fit(X, y).samples(X, y)
@@ -93,7 +93,7 @@ def test_the_table_of_a_regression_has_residuals(model):
 
 def test_the_weights_of_a_linear_machine_are_sums_of_the_alphas():
     X, y = overlapping()
-    model = LinearSVC(tol=1e-8).fit(X, y)
+    model = free_svc(tol=1e-8).fit(X, y)
     table = model.samples(X, y)
     np.testing.assert_allclose((table.alpha * y) @ X, model.coef_[0], atol=1e-3)
 
@@ -102,13 +102,13 @@ def test_pairs_of_classes_have_a_row_for_each_problem():
     X, _ = overlapping()
     y = np.arange(len(X)) % 3
     X = X + 2.0 * np.eye(3, X.shape[1])[y]
-    for model, rows in [(SVC(), 120), (SVC(multi_class="ovr"), 180), (LinearSVC(), 180)]:
+    for model, rows in [(SVC(), 120), (SVC(multi_class="ovr"), 180), (free_svc(), 180)]:
         table = model.fit(X, y).samples(X, y)
         assert len(table) == rows
         assert np.unique(table.problem).tolist() == [0, 1, 2]
         assert table.violation.max() < 0.5
         assert [len(slack) for slack in model.slack_] == [rows // 3] * 3
-    pairs = LinearSVC(multi_class="ovo").fit(X, y)
+    pairs = free_svc(multi_class="ovo").fit(X, y)
     table = pairs.samples(X, y)
     assert np.unique(y[table.sample[table.problem == 1]]).tolist() == [0, 2]
 
@@ -131,7 +131,7 @@ def test_the_kernel_matrix_serves_as_x():
 
 def test_sparse_rows_have_the_same_table():
     X, y = overlapping()
-    model = LinearSVC(tol=1e-8).fit(X, y)
+    model = free_svc(tol=1e-8).fit(X, y)
     rows = sparse.csr_matrix(X)
     np.testing.assert_allclose(model.samples(rows, y).slack, model.samples(X, y).slack)
 
@@ -197,10 +197,32 @@ def test_another_c_or_weight_is_refused():
         SVC().fit(X, y).set_params(C=3.0).samples(X, y)
 
 
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (SVC(landmarks=5), "landmarks=5"),
+        (LinearSVC(penalty="l1", loss="squared_hinge"), "penalty='l1'"),
+    ],
+)
+def test_other_problems_have_no_table(model, message):
+    X, y = overlapping()
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y).samples(X, y)
+
+
+def test_equal_rows_share_their_alpha():
+    X, y = overlapping()
+    X, y = np.tile(X, (40, 1)), np.tile(y, 40)
+    model = SVC(C=0.1, tol=1e-6).fit(X, y)
+    table = model.samples(X, y)
+    assert table.violation.max() < 0.1
+    np.testing.assert_allclose(table.alpha[:60], table.alpha[60:120], rtol=1e-6)
+
+
 def test_the_joint_problem_of_all_classes_has_no_cases():
     X, _ = overlapping()
     y = np.arange(len(X)) % 3
-    model = LinearSVC(multi_class="crammer_singer").fit(X, y)
+    model = free_svc(multi_class="crammer_singer").fit(X, y)
     with pytest.raises(ValueError, match="crammer_singer"):
         model.samples(X, y)
     assert model.alpha_.shape == (60, 3)

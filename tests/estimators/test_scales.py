@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from maxmargin import SVC, Intercept, LinearSVC, NotSeparableError, Problem, certify
+from maxmargin import SVC, Intercept, NotSeparableError, Problem, certify
 from maxmargin.kernels import Gaussian, Linear
 from maxmargin.losses import EPSILON_INSENSITIVE, HINGE
 from maxmargin.objectives import HardMarginObjective, KernelObjective, LinearObjective
@@ -15,7 +15,7 @@ from maxmargin.objectives.kernel import expansion_blocks
 from maxmargin.objectives.scalar import spread
 from maxmargin.runtime.memory import free_memory
 from maxmargin.solvers import Monitor, Stopping
-from synthetic import joint, overlapping, regression
+from synthetic import free_svc, joint, overlapping, regression
 
 X, Y = overlapping(40, 3)
 LONGEST = float((X**2).sum(axis=1).max())
@@ -104,11 +104,11 @@ def test_without_a_given_cache_several_threads_share_half_of_what_is_free(monkey
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_warm_start_counts_the_epochs_of_the_same_problem_only():
-    model = LinearSVC(solver="pegasos", max_iter=3, warm_start=True, random_state=0).fit(X, Y)
+    model = free_svc(solver="pegasos", max_iter=3, warm_start=True, random_state=0).fit(X, Y)
     cost = np.ones(40)
     assert model._starts([cost], [0], 3)[0].past == 3
     assert model._starts([2.0 * cost], [0], 3)[0].past == 1
-    newton = LinearSVC(solver="newton", warm_start=True).fit(X, Y)
+    newton = free_svc(solver="newton", warm_start=True).fit(X, Y)
     assert newton._starts([cost], [0], 3)[0].past == 1
 
 

@@ -19,7 +19,6 @@ from maxmargin import (
     SVC,
     SVR,
     LinearSVC,
-    LinearSVR,
     NuSVC,
     NuSVR,
     OneClassSVM,
@@ -27,13 +26,13 @@ from maxmargin import (
     Status,
 )
 from maxmargin.solvers import Monitor
-from synthetic import overlapping, regression
+from synthetic import free_svc, free_svr, overlapping, regression
 
 MODELS = [
-    LinearSVC(),
-    LinearSVC(multi_class="ovo"),
-    LinearSVC(multi_class="crammer_singer"),
-    LinearSVR(),
+    free_svc(),
+    free_svc(multi_class="ovo"),
+    free_svc(multi_class="crammer_singer"),
+    free_svr(),
     SVC(),
     SVC(multi_class="ovr"),
     SVC(multi_class="crammer_singer"),
@@ -191,7 +190,7 @@ def test_ctrl_c_leaves_the_best_model_and_is_raised(model, ctrl_c):
 
 
 def test_ctrl_c_that_comes_too_late_is_raised_after_the_fit(ctrl_c):
-    model = LinearSVC(tol=0.9)
+    model = free_svc(tol=0.9)
     with pytest.raises(KeyboardInterrupt, match="LinearSVC is fitted: objective proven"):
         model.fit(*overlapping())
     assert model.certificate_.status is Status.OPTIMAL
@@ -202,7 +201,7 @@ def test_ctrl_c_during_a_fit_that_fails_is_raised_all_the_same(ctrl_c, monkeypat
         raise ValueError("of its own accord")
 
     monkeypatch.setattr(LinearSVC, "_store", failing)
-    model = LinearSVC()
+    model = free_svc()
     with pytest.raises(KeyboardInterrupt, match="of its own accord"):
         model.fit(*overlapping())
     assert not hasattr(model, "n_features_in_")
@@ -230,7 +229,7 @@ def test_ctrl_c_ends_a_search(make, ctrl_c):
 def test_a_time_limit_returns_the_best_model():
     X, y = overlapping(500)
     with pytest.warns(ConvergenceWarning, match="stopped by max_time"):
-        model = LinearSVC(tol=1e-300, max_iter=None, max_time=0.05, solver="sgd").fit(X, y)
+        model = free_svc(tol=1e-300, max_iter=None, max_time=0.05, solver="sgd").fit(X, y)
     assert model.certificate_.status is Status.STOPPED_BY_TIME
 
 

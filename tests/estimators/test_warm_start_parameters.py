@@ -12,8 +12,6 @@ from maxmargin import (
     SVR,
     Intercept,
     LinearObjective,
-    LinearSVC,
-    LinearSVR,
     NuSVC,
     NuSVR,
     OneClassSVM,
@@ -25,6 +23,7 @@ from maxmargin import (
 from maxmargin.losses import HINGE
 from maxmargin.solvers import SGD
 from maxmargin.solvers.stochastic.sgd import RULES
+from synthetic import free_svc, free_svr
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 4))
@@ -45,14 +44,14 @@ SOFT = {"fit_intercept": False, "C": 0.2} | KERNEL
 LABELS = {"class_weight": {1: 5.0}}
 
 CASES = [
-    (LinearSVC(loss="hinge"), LINEAR | LABELS | {"loss": "squared_hinge"}, (TWO, THREE)),
-    (LinearSVC(loss="squared_hinge"), LINEAR | LABELS | {"loss": "hinge"}, (TWO, THREE)),
-    (LinearSVC(solver="dual_cd"), LINEAR | LABELS | {"solver": "newton"}, (TWO, THREE)),
-    (LinearSVC(multi_class="crammer_singer", loss="hinge"), LINEAR | LABELS, (THREE,)),
-    (LinearSVC(loss="hinge"), {"multi_class": "crammer_singer"}, (TWO, THREE)),
-    (LinearSVR(), LINEAR | {"epsilon": 5.0, "loss": "squared_epsilon_insensitive"}, (TARGETS,)),
+    (free_svc(loss="hinge"), LINEAR | LABELS | {"loss": "squared_hinge"}, (TWO, THREE)),
+    (free_svc(loss="squared_hinge"), LINEAR | LABELS | {"loss": "hinge"}, (TWO, THREE)),
+    (free_svc(solver="dual_cd"), LINEAR | LABELS | {"solver": "newton"}, (TWO, THREE)),
+    (free_svc(multi_class="crammer_singer", loss="hinge"), LINEAR | LABELS, (THREE,)),
+    (free_svc(loss="hinge"), {"multi_class": "crammer_singer"}, (TWO, THREE)),
+    (free_svr(), LINEAR | {"epsilon": 5.0, "loss": "squared_epsilon_insensitive"}, (TARGETS,)),
     (
-        LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1),
+        free_svr(loss="squared_epsilon_insensitive", epsilon=0.1),
         LINEAR | {"epsilon": 0.5, "loss": "epsilon_insensitive"},
         (TARGETS,),
     ),
@@ -96,7 +95,7 @@ def test_a_warm_start_after_any_change_ends_like_a_cold_fit(model, change, y):
 @pytest.mark.parametrize("solver", ["pegasos", "sgd"])
 @pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
 def test_stochastic_solvers_drop_the_intercept_too(solver, multi_class):
-    model = LinearSVC(
+    model = free_svc(
         loss="hinge", solver=solver, multi_class=multi_class, max_iter=500, tol=0.1, warm_start=True
     ).fit(X, THREE)
     assert np.any(model.intercept_)
@@ -139,9 +138,9 @@ def test_five_short_warm_fits_come_near_one_long_fit(solver, n_classes, multi_cl
     rows, y = load_digits(return_X_y=True)
     rows, y = rows[:600] / 16.0, y[:600] % n_classes
     settings = {"multi_class": multi_class, "solver": solver, "random_state": 0, "tol": 1e-4}
-    model = LinearSVC(max_iter=5, warm_start=True, **settings)
+    model = free_svc(max_iter=5, warm_start=True, **settings)
     values = [model.fit(rows, y).certificate_.primal for _ in range(5)]
-    once = LinearSVC(max_iter=25, **settings).fit(rows, y).certificate_.primal
+    once = free_svc(max_iter=25, **settings).fit(rows, y).certificate_.primal
     assert (np.diff(values) <= 1e-9 * values[0]).all()
     assert values[-1] - once < 0.1 * (values[0] - once) + 0.02 * once
 
@@ -154,7 +153,7 @@ def test_five_short_warm_fits_come_near_one_long_fit(solver, n_classes, multi_cl
     ids=lambda change: next(iter(change)),
 )  # fmt: skip
 def test_another_problem_starts_from_the_weights_alone(change):
-    model = LinearSVC(solver=SGD(rule="adam"), max_iter=4, warm_start=True, random_state=0)
+    model = free_svc(solver=SGD(rule="adam"), max_iter=4, warm_start=True, random_state=0)
     assert model.fit(X, TWO).solution_.notes["epochs"] == 4
     assert model.fit(X, TWO).solution_.notes["epochs"] == 8
     adam = "solver" not in change
@@ -163,7 +162,7 @@ def test_another_problem_starts_from_the_weights_alone(change):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_warm_fit_goes_on_after_a_pickle_and_leaves_the_last_solution_as_it_was():
-    model = LinearSVC(solver=SGD(rule="adam"), max_iter=4, warm_start=True, random_state=0)
+    model = free_svc(solver=SGD(rule="adam"), max_iter=4, warm_start=True, random_state=0)
     last = model.fit(X, TWO).solution_
     again = pickle.loads(pickle.dumps(model)).fit(X, TWO)
     before = last.state.method["memory"].copy()
@@ -178,7 +177,7 @@ def test_a_warm_fit_goes_on_after_a_pickle_and_leaves_the_last_solution_as_it_wa
 def test_warm_fits_of_one_problem_never_get_worse(solver, intercept):
     """They start from the weights of the last fit, not from those of its dual point."""
     rows, y = load_digits(return_X_y=True)
-    model = LinearSVC(
+    model = free_svc(
         multi_class="crammer_singer", solver=solver, max_iter=3, warm_start=True, random_state=0,
         **intercept,
     )  # fmt: skip
@@ -198,7 +197,7 @@ def test_a_warm_start_of_dual_cd_reaches_an_optimum_of_zero(C, intercept):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 4))
     y = X[:, 0] + 0.1 * rng.normal(size=80)
-    model = LinearSVR(
+    model = free_svr(
         C=C, solver="dual_cd", fit_intercept=intercept, warm_start=True, random_state=0
     )
     model.fit(X, y).set_params(epsilon=10.0).fit(X, y)

@@ -15,29 +15,27 @@ from sklearn.preprocessing import StandardScaler
 from maxmargin import (
     SVC,
     SVR,
-    LinearSVC,
-    LinearSVR,
     NuSVC,
     NuSVR,
     OneClassSVM,
     PegasosClassifier,
 )
-from synthetic import overlapping, regression
+from synthetic import free_svc, free_svr, overlapping, regression
 
 SHORT = {"tol": 1e-300, "max_iter": 1}
 MODELS = [
-    *(LinearSVC(multi_class=kind, **SHORT) for kind in ("ovr", "ovo", "crammer_singer")),
+    *(free_svc(multi_class=kind, **SHORT) for kind in ("ovr", "ovo", "crammer_singer")),
     *(SVC(multi_class=kind, **SHORT) for kind in ("ovr", "ovo", "crammer_singer")),
-    LinearSVR(**SHORT),
+    free_svr(**SHORT),
     SVR(**SHORT),
     NuSVC(nu=0.2, **SHORT),
     NuSVR(**SHORT),
     OneClassSVM(**SHORT),
     PegasosClassifier(**SHORT),
     PegasosClassifier(kernel="rbf", **SHORT),
-    make_pipeline(StandardScaler(), LinearSVC(**SHORT)),
+    make_pipeline(StandardScaler(), free_svc(**SHORT)),
     make_pipeline(StandardScaler(), SVC(**SHORT)),
-    GridSearchCV(LinearSVC(**SHORT), {"C": [0.1, 1.0]}, cv=2),
+    GridSearchCV(free_svc(**SHORT), {"C": [0.1, 1.0]}, cv=2),
 ]
 
 
@@ -59,7 +57,7 @@ def test_a_fit_that_proves_too_little(model):
 
 def test_columns_of_wild_scales():
     X, y = overlapping()
-    caught = fit(LinearSVC(), X * np.logspace(0, 9, X.shape[1]), y)
+    caught = fit(free_svc(), X * np.logspace(0, 9, X.shape[1]), y)
     assert {(one.filename, one.lineno) for one in caught} == {(__file__, FIT_LINE)}
 
 
@@ -70,9 +68,9 @@ def test_a_nu_that_is_too_large():
 
 
 EACH = [
-    *(LinearSVC(multi_class=kind) for kind in ("ovr", "ovo", "crammer_singer")),
+    *(free_svc(multi_class=kind) for kind in ("ovr", "ovo", "crammer_singer")),
     *(SVC(multi_class=kind) for kind in ("ovr", "ovo", "crammer_singer")),
-    LinearSVR(),
+    free_svr(),
     SVR(),
     NuSVC(nu=0.2),
     NuSVR(),

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from maxmargin import SVC, SVR, LinearSVC, NuSVC, NuSVR, PegasosClassifier
-from synthetic import classes, overlapping, regression
+from synthetic import classes, free_svc, overlapping, regression
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -61,7 +61,7 @@ def legend(display):
 
 
 def test_the_boundary_and_the_margins_are_drawn():
-    display = rendered(MarginDisplay.from_estimator(LinearSVC().fit(MOONS, SIDES), MOONS, SIDES))
+    display = rendered(MarginDisplay.from_estimator(free_svc().fit(MOONS, SIDES), MOONS, SIDES))
     np.testing.assert_array_equal(display.lines_.levels, [-1.0, 0.0, 1.0])
     assert {"f = 0", "f = ±1", "class 0", "class 1"} <= set(legend(display))
 
@@ -86,7 +86,7 @@ def test_a_hard_margin_has_no_bounded_support_vectors():
 
 
 def test_slacks_go_straight_to_the_margin_of_a_linear_machine():
-    model = LinearSVC().fit(MOONS, SIDES)
+    model = free_svc().fit(MOONS, SIDES)
     display = rendered(MarginDisplay.from_estimator(model, MOONS, SIDES))
     y = 2.0 * SIDES - 1.0
     slacks = np.maximum(0.0, 1.0 - y * model.decision_function(MOONS))
@@ -106,7 +106,7 @@ def test_slacks_of_a_kernel_machine_end_on_the_margin():
     assert np.abs(np.abs(model.decision_function(display.slack_lines[:, 1])) - 1.0).max() < 0.02
 
 
-@pytest.mark.parametrize("model", [SVC(), LinearSVC(), SVC(multi_class="crammer_singer")], ids=repr)
+@pytest.mark.parametrize("model", [SVC(), free_svc(), SVC(multi_class="crammer_singer")], ids=repr)
 def test_several_classes_have_regions_and_borders(model):
     display = rendered(MarginDisplay.from_estimator(model.fit(SEVERAL, CLASSES), SEVERAL, CLASSES))
     assert len(display.samples_) == 3
@@ -167,7 +167,7 @@ def test_weights_leave_samples_without_a_ring():
 
 
 def test_the_gap_closes():
-    model = LinearSVC(solver="dual_cd", tol=1e-6, random_state=0).fit(X, Y)
+    model = free_svc(solver="dual_cd", tol=1e-6, random_state=0).fit(X, Y)
     display = rendered(ConvergenceDisplay.from_estimator(model))
     gaps = display.lines_[0].get_ydata()
     last = model.history_[-1]
@@ -177,7 +177,7 @@ def test_the_gap_closes():
 
 
 def test_primal_comes_from_above_and_dual_from_below():
-    model = LinearSVC(solver="dual_cd", tol=1e-6, random_state=0).fit(X, Y)
+    model = free_svc(solver="dual_cd", tol=1e-6, random_state=0).fit(X, Y)
     display = rendered(ConvergenceDisplay.from_estimator(model, x="epoch", quantity="objective"))
     primal, dual = (line.get_ydata() for line in display.lines_)
     assert (primal >= dual).all()
@@ -189,7 +189,7 @@ def test_several_solvers_in_one_picture_with_the_bound_of_pegasos():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         pegasos.set_params(sampling="uniform", max_iter=20).fit(X, Y)
-    other = LinearSVC(lam=1e-2, fit_intercept=False).fit(X, Y)
+    other = free_svc(lam=1e-2, fit_intercept=False).fit(X, Y)
     models = {"Newton": other, "Pegasos": pegasos}
     display = rendered(ConvergenceDisplay.from_estimator(models, x="epoch"))
     assert legend(display) == ["Newton", "Pegasos", "Pegasos: bound of the theorem"]
@@ -207,14 +207,14 @@ def test_without_a_theorem_there_is_no_bound():
 
 
 def test_each_problem_of_several_classes_has_a_line():
-    model = LinearSVC(solver="dual_cd", random_state=0).fit(SEVERAL, CLASSES)
+    model = free_svc(solver="dual_cd", random_state=0).fit(SEVERAL, CLASSES)
     assert len(rendered(ConvergenceDisplay.from_estimator(model)).lines_) == 3
 
 
 @pytest.mark.parametrize("option", [{"x": "steps"}, {"quantity": "loss"}])
 def test_unknown_quantities_are_refused(option):
     with pytest.raises(ValueError, match=next(iter(option))):
-        ConvergenceDisplay.from_estimator(LinearSVC().fit(X, Y), **option)
+        ConvergenceDisplay.from_estimator(free_svc().fit(X, Y), **option)
 
 
 # Margins' distribution
@@ -230,7 +230,7 @@ def test_every_margin_is_counted():
 
 
 def test_margins_of_several_classes_are_against_the_best_rival():
-    model = LinearSVC().fit(SEVERAL, CLASSES)
+    model = free_svc().fit(SEVERAL, CLASSES)
     display = rendered(MarginHistogramDisplay.from_estimator(model, SEVERAL, CLASSES))
     wrong = float((model.predict(SEVERAL) != CLASSES).mean())
     assert (display.margins <= 0.0).mean() == pytest.approx(wrong)
@@ -241,9 +241,9 @@ def test_margins_of_several_classes_are_against_the_best_rival():
 
 def test_a_path_of_weights():
     Cs = [1.0, 0.01, 0.1]
-    display = rendered(PathDisplay.from_estimator(LinearSVC(), X, Y, Cs=Cs, quantity="weights"))
+    display = rendered(PathDisplay.from_estimator(free_svc(), X, Y, Cs=Cs, quantity="weights"))
     np.testing.assert_array_equal(display.Cs, [0.01, 0.1, 1.0])
-    last = LinearSVC(1.0).fit(X, Y).coef_[0]
+    last = free_svc(1.0).fit(X, Y).coef_[0]
     np.testing.assert_allclose(display.weights[-1], last)
     assert len(display.lines_) == X.shape[1]
 
@@ -262,7 +262,7 @@ def test_a_path_of_kernel_weights_is_refused():
 
 def test_a_path_of_several_classes_is_refused():
     with pytest.raises(ValueError, match="one problem"):
-        PathDisplay.from_estimator(LinearSVC(), SEVERAL, CLASSES, Cs=[1.0])
+        PathDisplay.from_estimator(free_svc(), SEVERAL, CLASSES, Cs=[1.0])
 
 
 def test_the_map_has_every_score_in_its_cell():
@@ -346,7 +346,7 @@ def test_matplotlib_is_not_imported_before_a_picture_is_drawn():
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"maxmargin\[plot\]"):
-        ConvergenceDisplay.from_estimator(LinearSVC().fit(X, Y))
+        ConvergenceDisplay.from_estimator(free_svc().fit(X, Y))
 
 
 def test_every_display_can_be_drawn_again():

@@ -18,6 +18,7 @@ from maxmargin.kernels import (
     Polynomial,
     Sigmoid,
 )
+from maxmargin.kernels.pairwise import plain
 from maxmargin.solvers.kernel.row_source import RESOLUTION
 
 N_TRAIN, N_TEST = 500, 3000  # enough for float32 tiles: far more than 2²⁰ kernel values
@@ -27,7 +28,7 @@ def plain_sums(model, X, gamma):
     """Σ c_j k(x_j, x) + b in extended precision, distances from differences."""
     vectors = model.support_vectors_
     vectors = vectors.toarray() if sparse.issparse(vectors) else vectors
-    V, coef = vectors.astype(EXTENDED), model.dual_coef_[0].astype(EXTENDED)
+    V, coef = vectors.astype(EXTENDED), plain(model.dual_coef_)[0].astype(EXTENDED)
     values = []
     for x in X.astype(EXTENDED):
         if model.kernel == "rbf":
@@ -136,8 +137,9 @@ def test_weights_of_a_linear_kernel_predict_the_same_far_from_the_samples(kind, 
     y = rng.normal(size=300) if kind is SVR else rng.integers(0, 2, size=300)
     model = kind(kernel="linear", C=1e3, max_iter=20).fit(storage(X), y)
     values = model.predict if kind is SVR else model.decision_function
-    expected = X @ model.coef_[0] + model.intercept_[0]
-    size = np.abs(X @ model.coef_[0]).max() + abs(model.intercept_[0])
+    w = plain(model.coef_)[0]
+    expected = X @ w + model.intercept_[0]
+    size = np.abs(X @ w).max() + abs(model.intercept_[0])
     np.testing.assert_allclose(values(storage(X)), expected, rtol=0, atol=1e-4 + 1e-12 * size)
 
 
@@ -166,7 +168,7 @@ def test_values_of_every_kernel_are_the_plain_sums(kernel, kind, C, offset, stor
     values = model.predict if kind is SVR else model.decision_function
     test, some = X[400:], np.r_[0:50, N_TEST - 20 : N_TEST]
     K = kernel_values(model._fitted_kernel, test[some], model.support_vectors_)
-    coef = model.dual_coef_[0].astype(EXTENDED)
+    coef = plain(model.dual_coef_)[0].astype(EXTENDED)
     expected = (K @ coef + EXTENDED(model._offsets[0])).astype(np.float64)
     lost = 2.0**-51 * float((np.abs(K) @ np.abs(coef)).max())  # in a sum in float64
     margin = np.abs(y[:400] - y[:400].mean()).mean() if kind is SVR else 1.0

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from maxmargin import Intercept, LinearObjective, LinearSVC, LinearSVR, Problem, Status, certify
+from maxmargin import Intercept, LinearObjective, Problem, Status, certify
 from maxmargin.losses import HINGE
 from maxmargin.objectives.scalar import spread
-from synthetic import LOSSES
+from synthetic import LOSSES, free_svc, free_svr
 
 EXTENDED = np.longdouble
 HOSTILE = pytest.mark.filterwarnings("ignore")
@@ -72,11 +72,11 @@ def hostile_fit(rng):
     if rng.random() < 0.5:
         y = np.where(z > 0 if rng.random() < 0.5 else rng.random(n) < 0.5, 1.0, -1.0)
         y[:2] = 1.0, -1.0
-        model = LinearSVC(loss=["hinge", "squared_hinge"][int(rng.integers(2))], **settings)
+        model = free_svc(loss=["hinge", "squared_hinge"][int(rng.integers(2))], **settings)
     else:
         y = 10.0 ** rng.uniform(-8, 8) * (z + 0.1 * rng.normal(size=n)) + 10.0 ** rng.uniform(0, 8)
         losses = ["epsilon_insensitive", "squared_epsilon_insensitive"]
-        model = LinearSVR(loss=losses[int(rng.integers(2))], epsilon=0.1, **settings)
+        model = free_svr(loss=losses[int(rng.integers(2))], epsilon=0.1, **settings)
     model.fit(sparse.csr_matrix(X) if rng.random() < 0.2 else X, y, sample_weight=weight)
     return model, X, y, (C * weight).astype(EXTENDED)
 
@@ -105,7 +105,7 @@ def test_a_large_cost_far_from_the_origin_is_not_called_optimal_wrongly(seed, st
     X = rng.normal(size=(40, 4))
     y = np.where(X @ rng.normal(size=4) > 0, 1.0, -1.0)
     X, cost = X + 1e6, np.full(40, EXTENDED(1e10))
-    model = LinearSVC(C=1e10, max_iter=1000).fit(storage(X), y)
+    model = free_svc(C=1e10, max_iter=1000).fit(storage(X), y)
     if model.certificate_.status is Status.OPTIMAL:
         gap = primal(model, X, y, cost) - dual(model, X, y, cost)
         assert gap <= 1.05e-3 * dual(model, X, y, cost)
@@ -132,7 +132,7 @@ def test_no_intercept_means_none():
 @pytest.mark.parametrize("intercept", [{"fit_intercept": False}, {"penalized_intercept": True}])
 def test_a_constant_target_is_as_far_as_it_is_from_zero(solver, intercept):
     X = np.random.default_rng(0).normal(size=(100, 3))
-    model = LinearSVR(solver=solver, **intercept).fit(X, np.full(100, 0.1))
+    model = free_svr(solver=solver, **intercept).fit(X, np.full(100, 0.1))
     assert model.certificate_.status is Status.OPTIMAL
 
 
@@ -156,7 +156,7 @@ def test_targets_far_from_zero_are_those_near_it(loss, offset, scale):
     rng = np.random.default_rng(0)
     X, noise = rng.normal(size=(100, 3)), rng.normal(size=100)
     y = offset + scale * noise
-    far, near = LinearSVR(loss=loss, solver="newton"), LinearSVR(loss=loss, solver="newton")
+    far, near = free_svr(loss=loss, solver="newton"), free_svr(loss=loss, solver="newton")
     far.fit(X, y)
     near.fit(X, y - offset)
     assert far.certificate_.status is Status.OPTIMAL
@@ -173,6 +173,6 @@ def test_the_dual_value_is_a_lower_bound_even_where_digits_cancel(seed):
     rng = np.random.default_rng(seed)
     X = 1e6 + rng.normal(size=(30, 3))
     y = np.where(rng.random(30) < 0.5, 1.0, -1.0)
-    model = LinearSVC(C=1e6, loss="squared_hinge", fit_intercept=False).fit(X, y)
+    model = free_svc(C=1e6, loss="squared_hinge", fit_intercept=False).fit(X, y)
     certificate, cost = model.certificate_, np.full(30, EXTENDED(1e6))
     assert certificate.dual <= dual(model, X, y, cost) + 1e-9 * certificate.primal

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin import SVC, Intercept, LinearSVC
+from maxmargin import SVC, Intercept
 from maxmargin.objectives import PrimalDual
-from synthetic import classes, joint
+from synthetic import classes, free_svc, joint
 
 ROUNDING = 1e-12
 
@@ -36,7 +36,7 @@ def test_the_stored_point_is_feasible(seed, C, kernel, offset):
     X = X * np.logspace(-2, 1, X.shape[1]) + offset
     weight = np.random.default_rng(seed).choice([0.5, 1.0, 3.0], size=len(y))
     setting = {"C": C, "multi_class": "crammer_singer", "tol": 1e-4, "max_iter": 300}
-    model = LinearSVC(**setting) if kernel is None else SVC(kernel=kernel, **setting)
+    model = free_svc(**setting) if kernel is None else SVC(kernel=kernel, **setting)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y, weight)

@@ -5,8 +5,9 @@ import pytest
 from scipy import sparse
 from sklearn.base import is_classifier, is_regressor
 
-from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, Status
+from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status
 from maxmargin.kernels import Gaussian, Polynomial
+from synthetic import free_svc, free_svr
 
 N = 150
 
@@ -30,13 +31,13 @@ def weights(n, seed=3):
 
 
 MODELS = [
-    LinearSVC(loss="hinge"),
-    LinearSVC(loss="squared_hinge", solver="newton"),
-    LinearSVC(solver="dual_cd", penalized_intercept=True),
-    LinearSVC(multi_class="crammer_singer", loss="hinge"),
-    LinearSVR(),
-    LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.2),
-    LinearSVR(solver="dual_cd"),
+    free_svc(loss="hinge"),
+    free_svc(loss="squared_hinge", solver="newton"),
+    free_svc(solver="dual_cd", penalized_intercept=True),
+    free_svc(multi_class="crammer_singer", loss="hinge"),
+    free_svr(),
+    free_svr(loss="squared_epsilon_insensitive", epsilon=0.2),
+    free_svr(solver="dual_cd"),
     SVC(),
     SVC(kernel="linear", multi_class="ovr"),
     SVC(multi_class="crammer_singer"),

@@ -13,8 +13,6 @@ from maxmargin import (
     SVR,
     Intercept,
     LinearObjective,
-    LinearSVC,
-    LinearSVR,
     NuSVC,
     OneClassSVM,
     PegasosClassifier,
@@ -23,7 +21,7 @@ from maxmargin import (
 )
 from maxmargin.losses import SQUARED_HINGE
 from maxmargin.solvers.linear import newton
-from synthetic import csr
+from synthetic import csr, free_svc, free_svr
 
 pytestmark = pytest.mark.skipif(
     not hasattr(_core, "fail_allocations"), reason="the core was built without MAXMARGIN_FAULTS"
@@ -64,16 +62,16 @@ def each_failure(fit):
 
 
 FITS = [
-    (LinearSVC(), X, SIGN),
-    (LinearSVC(), SPARSE, SIGN),
-    (LinearSVC(solver="newton", loss="hinge"), ONES, SIGN),
-    (LinearSVC(solver="newton"), SPARSE, SIGN),
-    (LinearSVC(solver="dual_cd", loss="hinge"), SPARSE, SIGN),
-    (LinearSVC(), X, CLASS),
-    (LinearSVC(multi_class="crammer_singer"), SPARSE, CLASS),
-    (LinearSVC(solver="pegasos", max_iter=20), X, SIGN),
-    (LinearSVC(solver="sgd", max_iter=20), SPARSE, CLASS),
-    (LinearSVR(), X, X[:, 1]),
+    (free_svc(), X, SIGN),
+    (free_svc(), SPARSE, SIGN),
+    (free_svc(solver="newton", loss="hinge"), ONES, SIGN),
+    (free_svc(solver="newton"), SPARSE, SIGN),
+    (free_svc(solver="dual_cd", loss="hinge"), SPARSE, SIGN),
+    (free_svc(), X, CLASS),
+    (free_svc(multi_class="crammer_singer"), SPARSE, CLASS),
+    (free_svc(solver="pegasos", max_iter=20), X, SIGN),
+    (free_svc(solver="sgd", max_iter=20), SPARSE, CLASS),
+    (free_svr(), X, X[:, 1]),
     (SVC(), X, SIGN),
     (SVC(), X[:300], SIGN[:300]),
     (SVC(), SPARSE, CLASS),

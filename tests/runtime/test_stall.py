@@ -4,17 +4,18 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin import LinearSVC, LinearSVR, Status
+from maxmargin import Status
+from synthetic import free_svc, free_svr
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 3))
 SIGNAL = X @ rng.normal(size=3) + rng.normal(size=40)
 MODELS = {
-    "hinge": (LinearSVC(solver="dual_cd", C=0.1), SIGNAL > 0),
-    "squared": (LinearSVC(solver="dual_cd", loss="squared_hinge"), SIGNAL > 0),
-    "regression": (LinearSVR(solver="dual_cd", C=0.1), SIGNAL),
-    "crammer_singer": (LinearSVC(multi_class="crammer_singer"), np.digitize(SIGNAL, [-1, 1])),
-    "newton": (LinearSVC(solver="newton"), SIGNAL > 0),
+    "hinge": (free_svc(solver="dual_cd", C=0.1), SIGNAL > 0),
+    "squared": (free_svc(solver="dual_cd", loss="squared_hinge"), SIGNAL > 0),
+    "regression": (free_svr(solver="dual_cd", C=0.1), SIGNAL),
+    "crammer_singer": (free_svc(multi_class="crammer_singer"), np.digitize(SIGNAL, [-1, 1])),
+    "newton": (free_svc(solver="newton"), SIGNAL > 0),
 }
 
 

@@ -114,12 +114,17 @@ def test_an_unproven_fit_has_their_status():
     assert model.fit_status_ == 1
 
 
-def test_probabilities_come_from_calibration():
+@pytest.mark.parametrize("probability", [True, False])
+@pytest.mark.parametrize("Model", [SVC, NuSVC])
+def test_probability_is_taken_and_deprecated_as_theirs(Model, probability):
     X, y, *_ = made(2)
-    with pytest.raises(ValueError, match="CalibratedClassifierCV"):
-        SVC(probability=True).fit(X, y)
-    model = SVC(probability=False).fit(X, y)
-    assert not hasattr(model, "predict_proba")
+    with pytest.warns(FutureWarning, match="probability.*parameter.*CalibratedClassifierCV"):
+        model = Model(probability=probability).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), Model().fit(X, y).predict(X))
+
+
+def test_calibration_around_a_model_still_works():
+    X, y, *_ = made(2)
     calibrated = CalibratedClassifierCV(SVC(), ensemble=False).fit(X, y)
     np.testing.assert_allclose(calibrated.predict_proba(X).sum(axis=1), 1.0)
 

@@ -14,7 +14,6 @@ from maxmargin import (
     Intercept,
     KernelObjective,
     LinearObjective,
-    LinearSVC,
     Problem,
     Status,
 )
@@ -29,6 +28,7 @@ from synthetic import (
     STORAGES,
     TUBE,
     data_for,
+    free_svc,
     objective_of,
     overlapping,
     solve,
@@ -152,7 +152,7 @@ def test_support_vectors_are_those_of_smo():
 
 def test_estimators_take_it_by_name():
     X, y = overlapping()
-    for model in (SVC(solver="qp"), SVR(solver="qp"), LinearSVC(solver="qp")):
+    for model in (SVC(solver="qp"), SVR(solver="qp"), free_svc(solver="qp")):
         model.fit(X, y)
         assert model.solution_.solver == "qp"
         assert model.certificate_.relative_gap <= 1e-3

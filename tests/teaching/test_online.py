@@ -5,9 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from maxmargin import LinearSVC
 from maxmargin.teaching import pegasos, perceptron
-from synthetic import overlapping, separable
+from synthetic import free_svc, overlapping, separable
 
 
 def test_w_is_the_sum_of_the_violated_samples_over_lambda_t():
@@ -30,7 +29,7 @@ def test_the_average_is_that_of_the_points_before_each_step():
 def test_it_reaches_the_optimum_of_linear_svc(projection):
     X, y = overlapping()
     *_, last = pegasos(X, y, 0.1, max_steps=20_000, projection=projection, random_state=0)
-    model = LinearSVC(lam=0.1, fit_intercept=False, tol=1e-8).fit(X, y)
+    model = free_svc(lam=0.1, fit_intercept=False, tol=1e-8).fit(X, y)
     w = last.average
     value = 0.05 * w @ w + np.maximum(0.0, 1.0 - y * (X @ w)).mean()
     assert value == pytest.approx(0.1 * model.certificate_.primal, rel=2e-2)

@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 
 import maxmargin
-from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, certify
-from synthetic import classes, overlapping, regression, weights_for
+from maxmargin import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM, certify
+from synthetic import classes, free_svc, free_svr, overlapping, regression, weights_for
 
 X, Y = overlapping(n=80)
 LABELS = np.where(Y > 0, "yes", "no")
@@ -51,21 +51,21 @@ CLASSIFIERS = {
     "NuSVC": (peer.NuSVC(nu=0.3, gamma=0.5), NuSVC(nu=0.3, gamma=0.5, tol=1e-8)),
     "LinearSVC hinge": (
         peer.LinearSVC(loss="hinge", C=0.5, intercept_scaling=2.0, max_iter=10**6),
-        LinearSVC(0.5, penalized_intercept=True, intercept_scaling=2.0, solver="qp", tol=1e-7),
+        free_svc(0.5, penalized_intercept=True, intercept_scaling=2.0, solver="qp", tol=1e-7),
     ),
     "LinearSVC": (
         peer.LinearSVC(C=0.5, class_weight="balanced"),
-        LinearSVC(
+        free_svc(
             0.5, loss="squared_hinge", penalized_intercept=True, class_weight="balanced", tol=1e-9
         ),
     ),
     "LinearSVC no intercept": (
         peer.LinearSVC(fit_intercept=False, dual=False),
-        LinearSVC(loss="squared_hinge", fit_intercept=False, tol=1e-9),
+        free_svc(loss="squared_hinge", fit_intercept=False, tol=1e-9),
     ),
     "SGDClassifier": (
         SGDClassifier(alpha=0.01, max_iter=5000, tol=1e-6, random_state=0),
-        LinearSVC(C=1.0 / (0.01 * 80), solver="qp", tol=1e-7),
+        free_svc(C=1.0 / (0.01 * 80), solver="qp", tol=1e-7),
     ),
 }
 
@@ -87,11 +87,11 @@ def test_a_classifier_is_within_its_gap_of_the_optimum(theirs, ours):
         (peer.NuSVR(gamma=0.5, nu=0.3), NuSVR(gamma=0.5, nu=0.3, tol=1e-8)),
         (
             peer.LinearSVR(epsilon=0.1, max_iter=10**6),
-            LinearSVR(epsilon=0.1, penalized_intercept=True, solver="qp", tol=1e-7),
+            free_svr(epsilon=0.1, penalized_intercept=True, solver="qp", tol=1e-7),
         ),
         (
             peer.LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1, dual=False),
-            LinearSVR(
+            free_svr(
                 loss="squared_epsilon_insensitive", epsilon=0.1, penalized_intercept=True, tol=1e-9
             ),
         ),
@@ -231,13 +231,13 @@ def test_a_libsvm_model_from_a_file_has_no_rows(tmp_path):
 @pytest.mark.parametrize(
     ("options", "ours"),
     [
-        ("-s 1 -e 1e-6", LinearSVC(loss="squared_hinge", fit_intercept=False, tol=1e-9)),
+        ("-s 1 -e 1e-6", free_svc(loss="squared_hinge", fit_intercept=False, tol=1e-9)),
         (
             "-s 2 -B 2 -e 1e-6",
-            LinearSVC(loss="squared_hinge", penalized_intercept=True, intercept_scaling=2.0),
+            free_svc(loss="squared_hinge", penalized_intercept=True, intercept_scaling=2.0),
         ),
-        ("-s 3 -c 0.5 -e 1e-6", LinearSVC(0.5, fit_intercept=False, solver="qp", tol=1e-7)),
-        ("-s 4 -e 1e-6", LinearSVC(multi_class="crammer_singer", fit_intercept=False, tol=1e-6)),
+        ("-s 3 -c 0.5 -e 1e-6", free_svc(0.5, fit_intercept=False, solver="qp", tol=1e-7)),
+        ("-s 4 -e 1e-6", free_svc(multi_class="crammer_singer", fit_intercept=False, tol=1e-6)),
     ],
 )
 def test_liblinear_classifies_within_its_gap_of_the_optimum(options, ours):
@@ -262,7 +262,7 @@ def test_liblinear_regresses_within_its_gap_of_the_optimum(options, loss):
     linear = pytest.importorskip("liblinear.liblinearutil")
     model = linear.train(TARGETS, ROWS, f"-q -p 0.1 -B 1 -e 1e-5 {options}")
     best = optimum(
-        LinearSVR(loss=loss, epsilon=0.1, penalized_intercept=True, tol=1e-8), ROWS, TARGETS
+        free_svr(loss=loss, epsilon=0.1, penalized_intercept=True, tol=1e-8), ROWS, TARGETS
     )
     found = certify(model, ROWS, TARGETS)
     assert found.dual <= best * (1 + 1e-6)
@@ -276,7 +276,7 @@ def test_liblinear_several_classes_in_the_order_of_appearance(kind):
     y = 2.0 - CLASSES
     found = certify(linear.train(y, SEVERAL, f"-q -s {kind} -e 1e-5"), SEVERAL, y)
     multi_class = "crammer_singer" if kind == 4 else "ovr"
-    ours = LinearSVC(multi_class=multi_class, fit_intercept=False, tol=1e-6)
+    ours = free_svc(multi_class=multi_class, fit_intercept=False, tol=1e-6)
     assert found.primal == pytest.approx(optimum(ours, SEVERAL, y), rel=1e-3)
     assert found.relative_gap < 1e-3
 
@@ -291,7 +291,7 @@ def test_liblinear_with_a_logistic_loss_is_refused():
 
 
 def test_bare_weights_have_the_certificate_of_their_problem():
-    model = LinearSVC(0.5, tol=1e-8).fit(X, Y)
+    model = free_svc(0.5, tol=1e-8).fit(X, Y)
     found = certify((model.coef_[0], model.intercept_[0]), X, Y, C=0.5)
     assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-12)
     assert found.relative_gap < 1e-5
@@ -299,14 +299,14 @@ def test_bare_weights_have_the_certificate_of_their_problem():
 
 
 def test_bare_weights_of_several_classes():
-    model = LinearSVC(tol=1e-6).fit(SEVERAL, CLASSES)
+    model = free_svc(tol=1e-6).fit(SEVERAL, CLASSES)
     found = certify((model.coef_, model.intercept_), SEVERAL, CLASSES, C=1.0)
     assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-12)
     assert len(found.certificates) == 3
 
 
 def test_a_worse_point_has_a_larger_gap_and_the_same_bound():
-    model = LinearSVC(tol=1e-8).fit(X, Y)
+    model = free_svc(tol=1e-8).fit(X, Y)
     w, b = model.coef_[0], model.intercept_[0]
     good, bad = certify((w, b), X, Y, C=1.0), certify((1.1 * w, b), X, Y, C=1.0)
     assert bad.gap > 10 * good.gap
@@ -316,9 +316,9 @@ def test_a_worse_point_has_a_larger_gap_and_the_same_bound():
 @pytest.mark.parametrize(
     "model",
     [
-        LinearSVC(),
-        LinearSVC(multi_class="ovo"),
-        LinearSVC(multi_class="crammer_singer"),
+        free_svc(),
+        free_svc(multi_class="ovo"),
+        free_svc(multi_class="crammer_singer"),
         SVC(),
         SVC(kernel="linear"),
         SVC(multi_class="ovr"),
@@ -336,9 +336,8 @@ def test_our_own_models_are_read_too(model):
 
 
 def test_an_objective_is_certified_as_before():
-    objective = maxmargin.LinearObjective(
-        maxmargin.Problem(X, Y, np.ones(80)), maxmargin.losses.HINGE
-    )
+    problem = maxmargin.Problem(X, Y, np.ones(80))
+    objective = maxmargin.LinearObjective(problem, maxmargin.losses.HINGE)
     found = certify(objective, np.zeros(X.shape[1]), 0.0, np.zeros(80))
     assert isinstance(found, maxmargin.Certificate)
     assert found.primal == 80.0
@@ -386,6 +385,13 @@ def test_other_data_are_refused():
         certify(model, X, np.where(Y > 0, 2.0, -1.0))
     with pytest.raises(ValueError, match="support vectors go up to"):
         certify(model, X[:20], Y[:20])
+
+
+def test_changed_coefficients_of_all_classes_have_no_certificate():
+    model = SVC(multi_class="crammer_singer").fit(SEVERAL, CLASSES)
+    model.dual_coef_ = 1.1 * model.dual_coef_
+    with pytest.raises(ValueError, match="differ from its dual point"):
+        certify(model, SEVERAL, CLASSES)
 
 
 def test_options_that_a_model_knows_itself_are_refused():

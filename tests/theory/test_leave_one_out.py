@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from maxmargin import SVC, SVR, LinearSVC, NuSVC
+from maxmargin import SVC, SVR, NuSVC
 from maxmargin.theory import (
     leave_one_out,
     removal_bound,
@@ -14,7 +14,7 @@ from maxmargin.theory import (
     support_vector_risk,
     xi_alpha,
 )
-from synthetic import overlapping, separable
+from synthetic import free_svc, overlapping, separable
 
 MACHINES = [
     SVC(),
@@ -23,11 +23,11 @@ MACHINES = [
     SVC(C=3.0, fit_intercept=False),
     SVC(kernel="linear", C=3.0),
     SVC(class_weight={-1.0: 3.0}),
-    LinearSVC(C=0.3),
-    LinearSVC(fit_intercept=False),
-    LinearSVC(C=0.3, penalized_intercept=True, intercept_scaling=2.0),
-    LinearSVC(loss="squared_hinge", C=0.5),
-    LinearSVC(loss="squared_hinge", penalized_intercept=True),
+    free_svc(C=0.3),
+    free_svc(fit_intercept=False),
+    free_svc(C=0.3, penalized_intercept=True, intercept_scaling=2.0),
+    free_svc(loss="squared_hinge", C=0.5),
+    free_svc(loss="squared_hinge", penalized_intercept=True),
 ]
 
 
@@ -115,6 +115,47 @@ def test_a_nu_machine_is_that_of_its_c():
     )
 
 
+def test_a_loose_fit_has_the_leave_one_out_error_of_the_optimum():
+    X, y = overlapping(n=80)
+    loose, tight = SVC(C=3.0, tol=0.5).fit(X, y), SVC(C=3.0, tol=1e-9).fit(X, y)
+    np.testing.assert_array_equal(
+        leave_one_out(loose, X, y).errors, leave_one_out(tight, X, y).errors
+    )
+
+
+def test_the_only_sample_of_its_class_is_an_error():
+    X, y = overlapping(n=30)
+    y = np.where(np.arange(30) == 4, 1.0, -1.0)
+    found = leave_one_out(SVC().fit(X, y), X, y)
+    assert found.errors[4]
+    assert found.values[4] == -np.inf
+
+
+def test_two_samples_are_both_errors():
+    found = leave_one_out(SVC().fit([[0.0], [1.0]], [0, 1]), [[0.0], [1.0]], [0, 1])
+    assert (found.value, found.n_unproven) == (1.0, 0)
+
+
+def test_a_lack_of_memory_is_told_before_it_is_taken(monkeypatch):
+    X, y = overlapping(n=80)
+    model = SVC().fit(X, y)
+    monkeypatch.setattr("maxmargin.theory.removal.free_memory", lambda: 1000.0)
+    with pytest.raises(MemoryError, match=r"Use theory\.xi_alpha"):
+        leave_one_out(model, X, y)
+
+
+def test_ctrl_c_ends_the_refits(monkeypatch):
+    X, y = overlapping(n=80)
+    model = SVC().fit(X, y)
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("maxmargin.theory.removal._never", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        leave_one_out(model, X, y)
+
+
 def test_duplicated_rows_are_no_error_where_they_agree():
     X, y = overlapping(n=30)
     X, y = np.vstack([X, X]), np.append(y, y)
@@ -127,7 +168,7 @@ def test_duplicated_rows_are_no_error_where_they_agree():
 
 def test_the_span_is_exact_where_no_status_changes():
     X, y = overlapping(n=80)
-    model = LinearSVC(loss="squared_hinge", C=1e-4).fit(X, y)  # all samples are support vectors
+    model = free_svc(loss="squared_hinge", C=1e-4).fit(X, y)  # all samples are support vectors
     assert len(model.support_) == 80
     assert span(model, X, y).value == leave_one_out(model, X, y).value
 
@@ -173,7 +214,7 @@ def test_results_are_numbers_with_words():
     [
         (SVC(), np.arange(60) % 3, "3 classes"),
         (SVR(), np.arange(60.0), "no classifier"),
-        (LinearSVC(loss="perceptron", solver="sgd", max_iter=5), None, "perceptron"),
+        (free_svc(loss="perceptron", solver="sgd", max_iter=5), None, "perceptron"),
         (SVC(kernel="sigmoid", gamma=5.0), None, "not positive semidefinite"),
     ],
 )
@@ -188,7 +229,7 @@ def test_what_has_no_theory_is_refused(model, y, message):
 def test_xi_alpha_is_for_the_hinge():
     X, y = overlapping()
     with pytest.raises(ValueError, match="squared_hinge"):
-        xi_alpha(LinearSVC(loss="squared_hinge").fit(X, y), X, y)
+        xi_alpha(free_svc(loss="squared_hinge").fit(X, y), X, y)
 
 
 def test_other_data_are_refused():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from maxmargin import SVC, LinearSVC, NuSVC, NuSVR, OneClassSVM
+from maxmargin import SVC, NuSVC, NuSVR, OneClassSVM
 from maxmargin.theory import (
     margin_bound,
     maximum_margin,
@@ -14,13 +14,13 @@ from maxmargin.theory import (
     nu_property,
     radius_margin,
 )
-from synthetic import overlapping, separable
+from synthetic import free_svc, overlapping, separable
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_the_margin_bound_is_its_formula(fit_intercept):
     X, y = overlapping()
-    model = LinearSVC(fit_intercept=fit_intercept).fit(X, y)
+    model = free_svc(fit_intercept=fit_intercept).fit(X, y)
     bound = margin_bound(model, X, y, delta=0.1)
     extra = float(fit_intercept)
     weights = np.append(model.coef_[0], extra * model.intercept_)
@@ -52,7 +52,7 @@ def test_the_margin_bound_of_a_kernel_is_that_of_its_space():
 def test_the_origin_of_a_linear_kernel_does_not_matter():
     X, y = overlapping()
     kernel = margin_bound(SVC(kernel="linear", tol=1e-8).fit(X, y), X, y)
-    linear = margin_bound(LinearSVC(tol=1e-8).fit(X, y), X, y)
+    linear = margin_bound(free_svc(tol=1e-8).fit(X, y), X, y)
     assert kernel.value == pytest.approx(linear.value, rel=1e-4)
 
 
@@ -63,7 +63,7 @@ def test_a_bound_of_1_or_more_says_that_it_says_nothing():
     assert "says nothing" in bound.remark
     X, y = separable(n=4000)
     X[:, 1:] = 0.0
-    small = margin_bound(LinearSVC(C=0.01, fit_intercept=False).fit(X, y), X, y)
+    small = margin_bound(free_svc(C=0.01, fit_intercept=False).fit(X, y), X, y)
     assert small.value < 1.0
     assert small.remark == ""
 
@@ -74,7 +74,7 @@ def test_the_margin_bound_holds_for_samples_of_known_risk():
     for _ in range(60):
         X = rng.uniform(-1.0, 1.0, size=(1000, 1))
         y = np.sign(X[:, 0]) * np.where(rng.random(1000) < 0.1, -1.0, 1.0)
-        model = LinearSVC(C=0.1, fit_intercept=False).fit(X, y)
+        model = free_svc(C=0.1, fit_intercept=False).fit(X, y)
         risk = 0.1 if model.coef_[0, 0] > 0.0 else 0.9
         bound = margin_bound(model, X, y, delta=0.2).value
         failures += risk > bound
@@ -99,7 +99,7 @@ def test_the_margin_bound_is_not_for_weighted_samples():
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_the_two_forms_of_the_hard_margin_are_one(fit_intercept):
     X, y = separable()
-    model = LinearSVC(C=np.inf, fit_intercept=fit_intercept, tol=1e-8).fit(X, y)
+    model = free_svc(C=np.inf, fit_intercept=fit_intercept, tol=1e-8).fit(X, y)
     found = maximum_margin(model, X, y)
     assert found.value == pytest.approx(found.inverse_norm, rel=1e-8)
     assert found.value <= found.most * (1 + 1e-12)
@@ -110,7 +110,7 @@ def test_the_two_forms_of_the_hard_margin_are_one(fit_intercept):
 
 def test_no_direction_has_a_larger_margin():
     X, y = separable(d=2)
-    found = maximum_margin(LinearSVC(C=np.inf, fit_intercept=False, tol=1e-8).fit(X, y), X, y)
+    found = maximum_margin(free_svc(C=np.inf, fit_intercept=False, tol=1e-8).fit(X, y), X, y)
     angles = np.linspace(0.0, 2.0 * np.pi, 10_000)
     directions = np.stack([np.cos(angles), np.sin(angles)])
     assert (y[:, None] * (X @ directions)).min(axis=0).max() <= found.value * (1 + 1e-9)
@@ -126,7 +126,7 @@ def test_the_largest_margin_is_that_of_a_hard_machine():
 @pytest.mark.parametrize("rows", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
 def test_the_perceptron_makes_no_more_mistakes_than_novikoff_allows(fit_intercept, rows):
     X, y = separable()
-    model = LinearSVC(C=np.inf, fit_intercept=fit_intercept).fit(rows(X), y)
+    model = free_svc(C=np.inf, fit_intercept=fit_intercept).fit(rows(X), y)
     found = novikoff(model, rows(X), y)
     assert found.converged
     assert 0 < found.mistakes <= found.value
@@ -139,7 +139,7 @@ def test_the_perceptron_makes_no_more_mistakes_than_novikoff_allows(fit_intercep
 
 def test_without_a_separator_novikoff_has_no_bound():
     X, y = overlapping()
-    found = novikoff(LinearSVC().fit(X, y), X, y, max_epochs=3)
+    found = novikoff(free_svc().fit(X, y), X, y, max_epochs=3)
     assert found.value == math.inf
     assert not found.converged
     assert "no bound" in found.remark
@@ -194,7 +194,7 @@ def test_the_radius_is_that_of_a_ball_around_all_samples():
     assert 3.0 - 1e-9 <= found.radius <= 1.07 * 3.0
     assert found.separable
     assert found.value == pytest.approx((found.radius / found.margin) ** 2)
-    through = radius_margin(LinearSVC(C=1e3, fit_intercept=False).fit(X, y), X, y)
+    through = radius_margin(free_svc(C=1e3, fit_intercept=False).fit(X, y), X, y)
     assert through.radius == pytest.approx(np.linalg.norm(X, axis=1).max())
 
 

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from maxmargin import LinearSVC, PegasosClassifier
+from maxmargin import PegasosClassifier
 from maxmargin.theory import pegasos_bound, pegasos_rate
-from synthetic import overlapping
+from synthetic import free_svc, overlapping
 
 
 def test_the_bound_is_its_formula_at_every_look():
@@ -42,7 +42,7 @@ def test_the_mean_run_stays_below_the_bound():
 def test_the_optimum_is_that_of_linear_svc_in_the_scale_of_the_texts():
     X, y = overlapping()
     found = pegasos_rate(X, y, 0.1, max_steps=10)
-    model = LinearSVC(lam=0.1, fit_intercept=False, tol=1e-8).fit(X, y)
+    model = free_svc(lam=0.1, fit_intercept=False, tol=1e-8).fit(X, y)
     w = model.coef_[0]
     value = 0.05 * w @ w + np.maximum(0.0, 1.0 - y * (X @ w)).mean()
     assert found.optimum == pytest.approx(value, rel=1e-5)
@@ -104,6 +104,6 @@ def test_a_warm_start_has_no_bound():
 def test_only_pegasos_has_this_bound():
     X, y = overlapping()
     with pytest.raises(ValueError, match="PegasosClassifier"):
-        pegasos_bound(LinearSVC().fit(X, y))
+        pegasos_bound(free_svc().fit(X, y))
     with pytest.raises(ValueError, match="unfitted"):
         pegasos_bound(PegasosClassifier())

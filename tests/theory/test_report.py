@@ -7,18 +7,18 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
-from synthetic import classes, overlapping, regression, separable
+from maxmargin import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
+from synthetic import classes, free_svc, free_svr, overlapping, regression, separable
 
 X, Y = overlapping()
 ROWS, TARGETS = regression()
 SEVERAL, CLASSES = classes(n_classes=3)
 
 CLASSIFIERS = [
-    LinearSVC(),
-    LinearSVC(multi_class="ovo"),
-    LinearSVC(multi_class="crammer_singer"),
-    LinearSVC(solver="dual_cd"),
+    free_svc(),
+    free_svc(multi_class="ovo"),
+    free_svc(multi_class="crammer_singer"),
+    free_svc(solver="dual_cd"),
     SVC(),
     SVC(multi_class="crammer_singer"),
     NuSVC(nu=0.2),
@@ -41,7 +41,7 @@ def test_the_facts_of_a_classifier(model):
 
 
 @pytest.mark.parametrize(
-    "model", [LinearSVR(epsilon=0.1), SVR(), NuSVR(), OneClassSVM(nu=0.2)], ids=repr
+    "model", [free_svr(epsilon=0.1), SVR(), NuSVR(), OneClassSVM(nu=0.2)], ids=repr
 )
 def test_other_models_have_no_leave_one_out_bound(model):
     facts = model.fit(ROWS, TARGETS).report().to_dict()
@@ -52,11 +52,12 @@ def test_other_models_have_no_leave_one_out_bound(model):
 @pytest.mark.parametrize(
     ("model", "formula"),
     [
-        (LinearSVC(), "½‖w‖² + Σ C_i max(0, 1 − y_i f(x_i))"),
-        (LinearSVC(penalized_intercept=True), "½‖w‖² + ½ (b/s)² + Σ C_i max(0, 1 − y_i f(x_i))"),
-        (LinearSVC(loss="squared_hinge"), "½‖w‖² + Σ C_i max(0, 1 − y_i f(x_i))²"),
+        (free_svc(), "½‖w‖² + Σ C_i max(0, 1 − y_i f(x_i))"),
+        (free_svc(penalized_intercept=True), "½‖w‖² + ½ (b/s)² + Σ C_i max(0, 1 − y_i f(x_i))"),
+        (free_svc(loss="squared_hinge"), "½‖w‖² + Σ C_i max(0, 1 − y_i f(x_i))²"),
         (NuSVC(nu=0.2), "½‖w‖² − ν ρ Σ c_i + Σ c_i max(0, ρ − y_i f(x_i))"),
-        (LinearSVC(multi_class="crammer_singer"), "½‖W‖² + Σ C_i max_j"),
+        (free_svc(multi_class="crammer_singer"), "½‖W‖² + Σ C_i max_j"),
+        (LinearSVC(penalty="l1", loss="squared_hinge"), "‖w‖₁ + Σ C_i max(0, 1 − y_i f(x_i))²"),
     ],
 )
 def test_the_objective_is_written_down(model, formula):
@@ -66,11 +67,12 @@ def test_the_objective_is_written_down(model, formula):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (LinearSVC(), "semismooth Newton (chosen: 4 features are few"),
-        (LinearSVC(solver="newton"), "semismooth Newton (as asked for)"),
+        (free_svc(), "semismooth Newton (chosen: 4 features are few"),
+        (free_svc(solver="newton"), "semismooth Newton (as asked for)"),
         (SVC(), "SMO (the solver of kernel machines)"),
+        (SVC(landmarks=10), "semismooth Newton (on the features of the landmarks)"),
         (
-            LinearSVC(multi_class="crammer_singer"),
+            free_svc(multi_class="crammer_singer"),
             "dual coordinate descent (chosen: ",
         ),
     ],
@@ -87,7 +89,7 @@ def test_both_forms_of_a_hard_margin_agree():
 
 def test_what_is_not_proven_is_a_warning():
     with pytest.warns(UserWarning, match="stopped by max_iter"):
-        model = LinearSVC(solver="dual_cd", max_iter=1, tol=1e-9, random_state=0).fit(X, Y)
+        model = free_svc(solver="dual_cd", max_iter=1, tol=1e-9, random_state=0).fit(X, Y)
     (warning,) = model.report().warnings
     assert warning.startswith("LinearSVC was stopped by max_iter")
     assert f"warning: {warning}" in str(model.report())
@@ -101,7 +103,7 @@ def test_a_kernel_that_is_too_narrow_is_a_warning():
 
 
 def test_a_constant_f_is_a_warning():
-    model = LinearSVC().fit(np.zeros((6, 2)), [0, 1, 0, 1, 1, 1])
+    model = free_svc().fit(np.zeros((6, 2)), [0, 1, 0, 1, 1, 1])
     assert "w = 0: f is constant" in model.report().warnings
 
 

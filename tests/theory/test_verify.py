@@ -14,15 +14,24 @@ from maxmargin import (
     SVC,
     SVR,
     LinearSVC,
-    LinearSVR,
     NuSVC,
     NuSVR,
     OneClassSVM,
     PegasosClassifier,
+    certify,
     verify,
 )
 from maxmargin.kernels import Gaussian, Linear, Polynomial
-from synthetic import classes, overlapping, regression, separable, weights_for
+from synthetic import (
+    classes,
+    free_svc,
+    free_svr,
+    overlapping,
+    regression,
+    separable,
+    store,
+    weights_for,
+)
 
 X, Y = overlapping(n=70)
 ROWS, TARGETS = regression(n=70)
@@ -30,12 +39,12 @@ SEVERAL, CLASSES = classes(n=75, n_classes=3)
 WEIGHTS = weights_for(70)
 
 LINEAR = {
-    "hinge": LinearSVC(),
-    "squared hinge": LinearSVC(loss="squared_hinge", penalized_intercept=True),
-    "scaled intercept": LinearSVC(0.1, penalized_intercept=True, intercept_scaling=3.0),
-    "lam": LinearSVC(lam=1e-2, fit_intercept=False, class_weight="balanced"),
+    "hinge": free_svc(),
+    "squared hinge": free_svc(loss="squared_hinge", penalized_intercept=True),
+    "scaled intercept": free_svc(0.1, penalized_intercept=True, intercept_scaling=3.0),
+    "lam": free_svc(lam=1e-2, fit_intercept=False, class_weight="balanced"),
     "Pegasos": PegasosClassifier(1e-2, tol=0.5, random_state=0),
-    "Crammer and Singer": LinearSVC(multi_class="crammer_singer"),
+    "Crammer and Singer": free_svc(multi_class="crammer_singer"),
 }
 KERNEL = {
     "rbf": SVC(gamma="scale"),
@@ -68,9 +77,9 @@ def test_a_fitted_classifier_is_verified(model, weights):
 @pytest.mark.parametrize(
     "model",
     [
-        LinearSVR(epsilon=0.1),
-        LinearSVR(loss="squared"),
-        LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1, penalized_intercept=True),
+        free_svr(epsilon=0.1),
+        free_svr(loss="squared"),
+        free_svr(loss="squared_epsilon_insensitive", epsilon=0.1, penalized_intercept=True),
         SVR(),
         SVR(kernel="linear"),
         NuSVR(nu=0.3),
@@ -86,9 +95,9 @@ def test_a_fitted_regression_is_verified(model, weights):
 @pytest.mark.parametrize(
     "model",
     [
-        LinearSVC(),
-        LinearSVC(multi_class="ovo"),
-        LinearSVC(multi_class="crammer_singer"),
+        free_svc(),
+        free_svc(multi_class="ovo"),
+        free_svc(multi_class="crammer_singer"),
         SVC(),
         SVC(multi_class="ovr"),
         SVC(multi_class="crammer_singer"),
@@ -123,7 +132,7 @@ def test_a_hard_margin_of_weights_is_verified_and_other_weights_are_not(fit_inte
 
 def test_a_perceptron_is_verified():
     rows, labels = separable()
-    model = LinearSVC(loss="perceptron", random_state=0).fit(rows, labels)
+    model = free_svc(loss="perceptron", random_state=0).fit(rows, labels)
     assert verify(model, rows, labels)
 
 
@@ -131,7 +140,7 @@ def test_a_perceptron_is_verified():
 def test_sparse_rows_are_verified(kernel):
     stored = sparse.csr_matrix(X)
     assert verify(SVC(kernel=kernel, gamma=0.3).fit(stored, Y), stored, Y)
-    assert verify(LinearSVC().fit(stored, Y), stored, Y)
+    assert verify(free_svc().fit(stored, Y), stored, Y)
 
 
 @pytest.mark.parametrize("kernel", ["chi2", "histogram_intersection"])
@@ -146,7 +155,7 @@ def test_a_kernel_matrix_is_verified():
 
 def test_rows_and_targets_far_from_the_origin_are_verified():
     assert verify(SVC(kernel="linear").fit(X + 1e4, Y), X + 1e4, Y)
-    assert verify(LinearSVC().fit(X + 1e4, Y), X + 1e4, Y)
+    assert verify(free_svc().fit(X + 1e4, Y), X + 1e4, Y)
     assert verify(SVR().fit(ROWS + 1e4, TARGETS + 1e6), ROWS + 1e4, TARGETS + 1e6)
 
 
@@ -155,14 +164,20 @@ def test_a_large_kernel_machine_with_float32_rows_is_verified():
     assert verify(SVC().fit(rows, labels), rows, labels)
 
 
+def test_an_outlier_takes_no_digits():
+    rows = X.copy()
+    rows[0] *= 1e9
+    assert verify(SVC(gamma=0.5).fit(rows, Y), rows, Y)
+
+
 def test_a_fit_that_was_stopped_is_verified():
     with pytest.warns(UserWarning, match="stopped by max_iter"):
-        model = LinearSVC(solver="dual_cd", max_iter=1, tol=1e-9, random_state=0).fit(X, Y)
+        model = free_svc(solver="dual_cd", max_iter=1, tol=1e-9, random_state=0).fit(X, Y)
     assert verify(model, X, Y)
 
 
 @pytest.mark.parametrize(
-    "model", [LinearSVC(), SVC(kernel="linear"), SVC(kernel="poly", gamma=0.5)], ids=repr
+    "model", [free_svc(), SVC(kernel="linear"), SVC(kernel="poly", gamma=0.5)], ids=repr
 )
 def test_exact_rationals_say_the_same(model):
     found = verify(model.fit(X, Y), X, Y, exact=True)
@@ -175,7 +190,7 @@ def test_exact_rationals_are_for_rational_kernels_of_few_samples():
         verify(SVC().fit(X, Y), X, Y, exact=True)
     rows, labels = overlapping(n=1500, d=400)
     with pytest.raises(ValueError, match="too many for exact rationals"):
-        verify(LinearSVC(tol=0.5).fit(rows, labels), rows, labels, exact=True)
+        verify(free_svc(tol=0.5).fit(rows, labels), rows, labels, exact=True)
 
 
 # Tampering
@@ -240,7 +255,7 @@ LINEAR_TAMPERING = {
 
 @pytest.fixture
 def linear():
-    return LinearSVC(tol=1e-3).fit(X, Y)
+    return free_svc(tol=1e-3).fit(X, Y)
 
 
 @pytest.mark.parametrize("tamper", LINEAR_TAMPERING.values(), ids=LINEAR_TAMPERING)
@@ -291,7 +306,7 @@ OTHER_DATA = {
 }
 
 
-@pytest.mark.parametrize("model", [LinearSVC(), SVC(gamma=0.5)], ids=["linear", "kernel"])
+@pytest.mark.parametrize("model", [free_svc(), SVC(gamma=0.5)], ids=["linear", "kernel"])
 @pytest.mark.parametrize("data", OTHER_DATA.values(), ids=OTHER_DATA)
 def test_other_data_are_seen(model, data):
     assert not verify(deepcopy(model).fit(X, Y), *data())
@@ -299,7 +314,7 @@ def test_other_data_are_seen(model, data):
 
 def test_other_weights_are_seen(linear):
     assert not verify(linear, X, Y, WEIGHTS)
-    assert not verify(LinearSVC().fit(X, Y, sample_weight=WEIGHTS), X, Y)
+    assert not verify(free_svc().fit(X, Y, sample_weight=WEIGHTS), X, Y)
 
 
 def test_another_epsilon_is_seen():
@@ -335,9 +350,33 @@ def test_models_of_others_claim_nothing():
         verify(peer.SVC().fit(X, Y), X, Y)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearSVC(penalty="l1", loss="squared_hinge"),
+        SVC(landmarks=10),
+        SVR(C=math.inf, epsilon=1.5),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("check", [verify, certify])
+def test_models_of_other_problems_are_not_read(model, check):
+    rows, labels = separable()
+    model.fit(rows, labels)
+    with pytest.raises(TypeError, match="is not read here"):
+        check(model, rows, labels)
+
+
+def test_samples_that_were_fitted_as_one_are_verified():
+    rows, labels = np.repeat(X, 20, axis=0), np.repeat(Y, 20)
+    for model in (SVC(gamma=0.5), SVC(gamma=0.5, kernel="linear"), SVR(gamma=0.5)):
+        found = verify(model.fit(rows, labels), rows, labels)
+        assert found, str(found)
+
+
 def test_a_model_must_be_fitted():
     with pytest.raises(NotFittedError):
-        verify(LinearSVC(), X, Y)
+        verify(free_svc(), X, Y)
 
 
 def test_a_stream_claims_nothing():
@@ -351,3 +390,31 @@ def test_each_check_says_what_it_compared(linear):
     text = str(verify(linear, X, Y))
     assert "FAILS  primal: claimed " in text
     assert "holds  the dual point is feasible" in text
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr32", "csr64"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_are_read_as_they_are_stored(storage, dtype):
+    rows = store(X, storage, dtype)
+    for part in (rows,) if storage == "dense" else (rows.data, rows.indices, rows.indptr):
+        part.flags.writeable = False
+    for model in (LinearSVC(), SVC(gamma=0.5)):
+        model.fit(rows, Y)
+        assert verify(model, rows, Y)
+        assert certify(model, rows, Y).primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+
+
+def test_empty_rows_and_repeated_samples_are_verified():
+    rows = np.vstack([X, np.zeros((3, 4)), X[:3]])
+    labels = np.concatenate([Y, [1.0, -1.0, 1.0], -Y[:3]])
+    assert verify(
+        SVC(gamma=0.5).fit(sparse.csr_matrix(rows), labels), sparse.csr_matrix(rows), labels
+    )
+    assert verify(LinearSVC().fit(rows, labels), rows, labels)
+
+
+@pytest.mark.parametrize("C", [1e-8, 1e8])
+def test_extreme_costs_are_verified(C):
+    rows, labels = separable()
+    assert verify(SVC(C=C, gamma=0.5).fit(rows, labels), rows, labels)
+    assert verify(LinearSVC(C=C).fit(rows, labels), rows, labels)

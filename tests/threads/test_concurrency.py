@@ -14,22 +14,22 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from maxmargin import SVC, LinearSVC, LinearSVR, Status
+from maxmargin import SVC, Status
 from maxmargin.runtime.blas_threads import one_blas_thread
 from maxmargin.runtime.interrupt import interruptible
 from maxmargin.solvers import Newton
-from synthetic import overlapping, regression
+from synthetic import free_svc, free_svr, overlapping, regression
 
 EXACT = pytest.mark.parametrize("solver", ["newton", "dual_cd"])
 
 
 def fit_classifier(seed, solver="dual_cd"):
-    model = LinearSVC(solver=solver, tol=1e-5, max_iter=20_000, random_state=seed)
+    model = free_svc(solver=solver, tol=1e-5, max_iter=20_000, random_state=seed)
     return model.fit(*overlapping(200, 5, seed % 4))
 
 
 def fit_regressor(seed, solver="dual_cd"):
-    model = LinearSVR(solver=solver, tol=1e-4, max_iter=20_000, random_state=seed)
+    model = free_svr(solver=solver, tol=1e-4, max_iter=20_000, random_state=seed)
     return model.fit(*regression(200, 5, seed % 4))
 
 
@@ -49,10 +49,10 @@ def test_concurrent_fits_equal_serial_fits(fit, solver):
 @EXACT
 def test_threads_may_share_the_data(solver):
     data = overlapping(300, 5)
-    model = LinearSVC(solver=solver, random_state=0, max_iter=20_000)
+    model = free_svc(solver=solver, random_state=0, max_iter=20_000)
 
     def fit(_):
-        return point(LinearSVC(**model.get_params()).fit(*data))
+        return point(free_svc(**model.get_params()).fit(*data))
 
     with ThreadPoolExecutor(4) as pool:
         assert len(set(pool.map(fit, range(8)))) == 1
@@ -60,7 +60,7 @@ def test_threads_may_share_the_data(solver):
 
 def test_predictions_may_run_side_by_side():
     X, y = overlapping(300, 5)
-    model = LinearSVC().fit(X, y)
+    model = free_svc().fit(X, y)
     expected = model.decision_function(X)
     with ThreadPoolExecutor(4) as pool:
         for values in pool.map(lambda _: model.decision_function(X), range(8)):
@@ -86,7 +86,7 @@ def test_a_fit_on_the_main_thread_restores_the_handler():
 def test_a_failed_fit_restores_the_handler():
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(ValueError, match="sgd"):
-        LinearSVC(loss="perceptron", solver="newton").fit(*overlapping())
+        free_svc(loss="perceptron", solver="newton").fit(*overlapping())
     assert signal.getsignal(signal.SIGINT) is before
 
 
@@ -137,7 +137,7 @@ y = np.digitize(y, np.quantile(y, np.arange(1, {classes}) / {classes}))
 warnings.simplefilter("ignore")
 print("begin", flush=True)
 loss = "squared_hinge" if "{solver}" == "newton" else "hinge"  # Newton goes on longest with it
-model = LinearSVC(C=100.0, loss=loss, solver="{solver}", tol=1e-300, max_iter=None, n_jobs=2)
+model = free_svc(C=100.0, loss=loss, solver="{solver}", tol=1e-300, max_iter=None, n_jobs=2)
 try:
     model.fit(X, y)
     raised = "nothing"
@@ -151,7 +151,7 @@ print(end, raised, model.certificate_.status.name, usable)
 SLEEP = """
 import time
 from maxmargin import LinearSVC
-LinearSVC().fit([[0.0], [1.0]], [0, 1])
+free_svc().fit([[0.0], [1.0]], [0, 1])
 print("begin", flush=True)
 time.sleep(60)
 """
@@ -206,10 +206,10 @@ from maxmargin import LinearSVC
 
 X = np.random.default_rng(0).normal(size=(2000, 50))
 y = X[:, 0] > 0.0
-LinearSVC().fit(X, y)
+free_svc().fit(X, y)
 print("begin", flush=True)
 while True:
-    LinearSVC().fit(X, y)
+    free_svc().fit(X, y)
 """
 
 
@@ -293,5 +293,5 @@ def test_newton_with_many_features_keeps_blas_to_one_thread(n_jobs):
     rng = np.random.default_rng(0)
     rows, y = rng.normal(size=(600, 210)), np.arange(600) % 3
     with ThreadpoolController().limit(limits=2, user_api="blas"):
-        LinearSVC(solver=Watching(), n_jobs=n_jobs, tol=0.1).fit(rows, y)
+        free_svc(solver=Watching(), n_jobs=n_jobs, tol=0.1).fit(rows, y)
     assert Watching.seen == [{1}] * 3

@@ -20,6 +20,10 @@ _ADVICE_VALUES = 2**20
 _FEW_VALUES, _WILD = 2**12, 1e6
 
 
+class DataWarning(UserWarning):
+    """A fit is proven, and the data or the parameters are such that it may mean little."""
+
+
 def check_one_label(estimator: object, y: Any) -> None:
     """Refuse several labels a sample, and say what takes them."""
     shape = y.shape if hasattr(y, "shape") else np.shape(np.asarray(y, dtype=object))
@@ -40,6 +44,11 @@ def check_positive(name: str, value: object, *, advice: str) -> float:
     ):
         raise ValueError(f"{name} must be a positive finite number, got {value!r}. {advice}")
     return float(value)
+
+
+def is_infinite(value: object) -> bool:
+    """Whether the parameter is +∞."""
+    return isinstance(value, numbers.Real) and float(value) == math.inf
 
 
 def as_floats(settings: object, *names: str) -> None:

@@ -14,6 +14,9 @@ import maxmargin._core as _core
 from maxmargin.data.arrays import Array, Matrix, explaining
 from maxmargin.data.checks import check_positive
 
+#: What scikit-learn says where weights leave one class.
+ONE_LEFT = "Invalid input - all samples with positive weights belong to the same class"
+
 #: Costs below it are as good as 0, and their inverses beyond double precision.
 _TINY = 1e-300
 
@@ -33,7 +36,10 @@ def total_cost(C: object, lam: object, n_samples: float) -> float:
 
 
 def sample_costs(X: Matrix, C: object, lam: object, sample_weight: object | None) -> Array:
-    """C_i = C × sample weight; with lam, n counts the weights, so that repeating is weighting."""
+    """C_i = C × sample weight; with lam, n counts the weights, so that repeating is weighting.
+
+    A weight below 0 leaves a sample out, as 0 does.
+    """
     n_samples = X.shape[0]
     if sample_weight is None:
         return np.full(n_samples, _representable(total_cost(C, lam, n_samples)))
@@ -41,22 +47,17 @@ def sample_costs(X: Matrix, C: object, lam: object, sample_weight: object | None
         weight: Array = _check_sample_weight(
             sample_weight, X, dtype=np.float64, allow_all_zero_weights=True
         )
+        weight = np.maximum(weight, 0.0)
     except (ValueError, TypeError) as error:
         raise type(error)(
-            f"{str(error).rstrip()}\nsample_weight must be one finite number, 0 or larger, for each"
-            f" of the {n_samples} samples; 0 leaves a sample out."
+            f"{str(error).rstrip()}\nsample_weight must be one finite number for each of the"
+            f" {n_samples} samples; 0 or less leaves a sample out."
         ) from None
-    if (weight < 0.0).any():
-        worst = int(np.argmin(weight))
-        raise ValueError(
-            f"sample_weight must not be negative, got {weight[worst]:g} at position {worst}."
-            " Give 0 to leave a sample out."
-        )
     total = float(weight.sum())
     if total == 0.0:
         raise ValueError(
-            "sample_weight is zero for every sample, so there is nothing to fit."
-            " Give at least one sample a positive weight."
+            "Invalid input - all samples have zero or negative weights. sample_weight must be"
+            " positive for some."
         )
     return _weighed(total_cost(C, lam, total), weight)
 
@@ -138,20 +139,26 @@ def _second_label(y: NDArray[Any]) -> int:
     return int(_core.second_label(np.require(y, requirements=("C", "A"))))
 
 
-def check_several_classes(classes: NDArray[Any], y: NDArray[Any], cost: Array) -> None:
-    """Refuse labels that leave nothing to tell apart."""
-    if len(classes) > 1 and cost.all():
+def check_several_classes(
+    classes: NDArray[Any], y: NDArray[Any], cost: Array, *, one_left: str = ONE_LEFT
+) -> None:
+    """Refuse labels that leave nothing to tell apart; `one_left` names that by weights."""
+    if len(classes) == 1:
+        raise ValueError(
+            "The number of classes has to be greater than one; got 1 class:"
+            f" {classes.tolist()[0]!r} is the label of all samples."
+        )
+    if cost.all():
         return
     weighted = y[cost > 0.0]
     if len(weighted) == 0:
         raise ValueError(
-            "sample_weight times class_weight is zero for every sample, so there is nothing to fit."
-            " Give some samples of two classes a positive weight in both."
+            "Invalid input - all samples have zero or negative weights: sample_weight times"
+            " class_weight. Give some samples of two classes a positive weight in both."
         )
     if (weighted == weighted[0]).all():
         raise ValueError(
-            f"y has one class, {weighted.tolist()[0]!r}, among the samples of positive weight; a"
-            " classifier needs samples of at least two classes."
+            f"{one_left}: {weighted.tolist()[0]!r}. Give samples of another class weight."
         )
 
 

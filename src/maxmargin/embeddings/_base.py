@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from maxmargin.runtime.threads import in_threads, n_threads
 
 #: Values held at a time by one thread.
 _VALUES_PER_BLOCK = 2**21
+
+#: Bytes of a row that are kept as they are.
+_LONG = 256
 
 
 class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -94,18 +98,23 @@ class KnownRows:
 
 
 def _keys(X: Matrix) -> list[bytes]:
-    """Return the bytes of each row in float64, −0 as 0."""
+    """Return a digest of each row in float64, −0 as 0."""
     if not sparse.issparse(X):
         values = np.ascontiguousarray(X, dtype=np.float64) + 0.0
-        return [row.tobytes() for row in values]
+        return [_digest(row.tobytes()) for row in values]
     rows = X.tocsr().astype(np.float64)
     rows.sum_duplicates()
     rows.eliminate_zeros()
     columns = rows.indices.astype(np.int64)
     return [
-        columns[begin:end].tobytes() + rows.data[begin:end].tobytes()
+        _digest(columns[begin:end].tobytes() + rows.data[begin:end].tobytes())
         for begin, end in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
     ]
+
+
+def _digest(row: bytes) -> bytes:
+    """Return 16 bytes that no two rows share in practice: rows of affinities are long."""
+    return row if len(row) <= _LONG else blake2b(row, digest_size=16).digest()
 
 
 def check_weights(sample_weight: Any, n: int) -> Array:

@@ -16,11 +16,11 @@ from maxmargin.runtime.blas_threads import one_blas_thread
 #: Negative eigenvalues beyond this share of the largest are not rounding.
 _INDEFINITE = 1e-6
 
-#: Samples on which a negative eigenvalue is looked for, if the matrix is large.
+#: Samples on which a negative eigenvalue is sought, if the matrix is large.
 _SAMPLED = 500
 
 #: Rows up to which threads gain an eigenvalue problem less than they lose where cores are busy.
-_ONE_THREAD = 1_500
+_ONE_THREAD = 3_000
 
 
 class KernelEmbedding(Embedding):

@@ -30,7 +30,7 @@ MAX_VALUES = 2e10
 #: Rows of a sample at least, and standard errors of a 95 % interval.
 _LEAST_SAMPLE, _INTERVAL = 200, 1.96
 
-#: Looks for the best mixture of two functions.
+#: Mixtures of two functions that are evaluated for the best one.
 _MIXTURES = 12
 
 

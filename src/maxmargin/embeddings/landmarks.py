@@ -11,7 +11,7 @@ from maxmargin.data.arrays import Array, Matrix
 from maxmargin.embeddings._base import KnownRows
 from maxmargin.kernels import Kernel
 
-#: Rows drawn between two looks at the distances, and rows among which landmarks are sought for
+#: Rows drawn between two updates of the distances, and rows among which landmarks are sought for
 #: each landmark: more change little and cost as many kernel values.
 _BLOCK, _CANDIDATES = 64, 50
 
@@ -52,7 +52,7 @@ def _distinct(X: Matrix, rows: NDArray[np.intp]) -> NDArray[np.intp]:
 def _by_distance(
     kernel: Kernel, X: Matrix, weight: Array, m: int, random: RandomState
 ) -> NDArray[np.intp]:
-    """Draw by k-means++ in blocks: a distance is looked at again after each block."""
+    """Draw by k-means++ in blocks: distances are updated after each block."""
     diagonal = kernel.diagonal(X)
     found = random.choice(len(weight), 1, p=weight / weight.sum())
     nearest = np.full(len(weight), np.inf)

@@ -258,6 +258,7 @@ class LocallyLinearEmbedding(Embedding):
     embedding_: Array
     _known: KnownRows
     _search: NearestNeighbors
+    _training_rows: Matrix
 
     def __init__(
         self,
@@ -287,6 +288,7 @@ class LocallyLinearEmbedding(Embedding):
                 " must be less than the number of samples."
             )
         self._search, self._known = neighbours(X, count, self.n_jobs), KnownRows(X)
+        self._training_rows = X
         index = self._search.kneighbors(return_distance=False)
         weights = self._weights(X, index)
         graph = _weight_graph(weights, index, n)
@@ -315,7 +317,7 @@ class LocallyLinearEmbedding(Embedding):
 
     def _weights(self, X: Matrix, index: NDArray[np.intp]) -> Array:
         """Return the barycentric weights of each row on its neighbours."""
-        training, reg = self._search._fit_X, float(self.reg)
+        training, reg = self._training_rows, float(self.reg)
 
         def block(rows: slice) -> Array:
             return barycentric_weights(

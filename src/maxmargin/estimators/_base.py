@@ -23,6 +23,7 @@ import maxmargin._core as _core
 from maxmargin.certificate import Certificate, Status, total
 from maxmargin.data.arrays import Array, Matrix, explaining, plain_rows, plain_targets, view_rows
 from maxmargin.data.checks import (
+    DataWarning,
     check_choice,
     check_count,
     check_flag,
@@ -140,7 +141,7 @@ class CertifiedModel(SamplesMixin, Reported, CallbackSupportMixin, BaseEstimator
 
     solutions_: tuple[Solution, ...]
     n_features_in_: int
-    _no_limit: tuple[int | None, ...] = (None,)  # values of max_iter
+    _no_limit: tuple[int | None, ...] = (None, -1)  # values of max_iter; -1 is scikit-learn's
 
     def _check_training(self, X: Any, y: Any, **numeric: bool) -> Any:
         """All but whether X is finite: `_problem` sees that as it measures the rows."""
@@ -235,6 +236,21 @@ class CertifiedModel(SamplesMixin, Reported, CallbackSupportMixin, BaseEstimator
         check_is_fitted(self, "solutions_")
         return self.solutions_
 
+    _keeps_state = False  # in a pickle, whatever warm_start is
+    _weights_by_feature = True  # w of a solution, rather than a number for each sample
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is as long as the data, unless a further fit is to start from it."""
+        state = dict(super().__getstate__())
+        if "solutions_" in state and not (self._keeps_state or getattr(self, "warm_start", False)):
+            state["solutions_"] = tuple(
+                solution.without_samples(weights=self._weights_by_feature)
+                for solution in self.solutions_
+            )
+            if "_members" in state:
+                state["_members"] = state["_members"] and []
+        return state
+
     @property
     def solution_(self) -> Solution:
         """The Solution, where one problem was solved; `solutions_` has one for each class."""
@@ -281,14 +297,14 @@ class CertifiedModel(SamplesMixin, Reported, CallbackSupportMixin, BaseEstimator
         return starts
 
     def _warn_if_unproven(self, X: Matrix) -> None:
-        """Say what was reached whenever it is less than was asked for."""
+        """Say what was reached if it is less than was asked for; else, what it may be worth."""
         with interruptible() as interrupt:
             if interrupt.pressed:
                 return  # `fitting` raises Ctrl-C, with the same words
         if unproven := self._unproven():
             warn(f"{unproven}{scale_advice(X)}", ConvergenceWarning)
-        else:
-            self._warn_if_wild(X)
+        elif trap := self._trap(X):
+            warn(f"{type(self).__name__} is fitted, but {trap}", DataWarning)
 
     def _unproven(self) -> str:
         """Return what was reached in the worst problem, if it is less than was asked for."""
@@ -312,16 +328,16 @@ class CertifiedModel(SamplesMixin, Reported, CallbackSupportMixin, BaseEstimator
             f" {advice.format(again=again)}, or accept the model as it is."
         )
 
-    def _warn_if_wild(self, X: Matrix) -> None:
-        """Say what scaling would do, where it would do much; kernels have scales of their own."""
+    def _trap(self, _X: Matrix) -> str:
+        """Say why the fit may mean little, and what to do about it."""
+        return ""
 
 
 class LinearModel(CertifiedModel):
     """f(x) = <w, x> + b, fitted by any solver, with the certificate of the fit."""
 
-    def _warn_if_wild(self, X: Matrix) -> None:
-        if advice := wild_scales(X):
-            warn(f"{type(self).__name__} is fitted.{advice}", UserWarning)
+    def _trap(self, X: Matrix) -> str:
+        return wild_scales(X).strip().replace("The", "the", 1)
 
     def _intercept(self) -> Intercept:
         for name in ("fit_intercept", "penalized_intercept", "warm_start"):
@@ -407,7 +423,6 @@ class LinearModel(CertifiedModel):
     def _fit_joint(self, X: Matrix, y: NDArray[Any], cost: Array) -> None:
         """Solve the one problem of all classes and store what was learnt."""
         begin = time.perf_counter()
-        check_joint_loss(self.loss)
         solver, stopping, self._members = joint_solver(self.solver), self._stopping(), None
         numbers, n_classes = class_numbers(self.classes_, y), len(self.classes_)
         problem = self._problem(X, numbers, cost, compress=True, solver=solver.name)
@@ -480,6 +495,10 @@ class LinearModel(CertifiedModel):
     def support_(self) -> NDArray[np.intp]:
         """Rows that are support vectors of at least one problem."""
         betas = [solution.beta for solution in self._solved("list of support vectors")]
+        if betas[0].size == 0:
+            raise AttributeError(
+                "A pickled model keeps no list of support vectors, unless it has warm_start=True."
+            )
         if self._members is not None:
             found = [rows[beta != 0.0] for rows, beta in zip(self._members, betas, strict=True)]
             return np.unique(np.concatenate(found))
@@ -495,15 +514,6 @@ def given_solver(given: Any, named: Mapping[str, Callable[[], Solver]]) -> Solve
         solver: Solver = given
         return solver
     return named[check_choice("solver", given, named)]()
-
-
-def check_joint_loss(loss: Any) -> None:
-    """Refuse what the one problem of all classes is not made of."""
-    if loss != "hinge":
-        raise ValueError(
-            f"multi_class='crammer_singer' is the hinge loss of K classes, got loss={loss!r}. Use"
-            " loss='hinge', or multi_class='ovr'."
-        )
 
 
 def joint_solver(given: Any) -> Any:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils import assert_all_finite, check_consistent_length
+from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
+from maxmargin.data.arrays import Array, explaining
 from maxmargin.data.targets import class_labels
 from maxmargin.estimators._warn import warn
+from maxmargin.kernels.pairwise import plain
 
 #: Samples from which on too many labels may mean that they are numbers; scikit-learn's choice.
 _FEW_SAMPLES = 20
@@ -27,6 +31,59 @@ def labels_of(y: NDArray[Any]) -> NDArray[Any]:
             UserWarning,
         )
     return classes
+
+
+def check_dual(dual: object) -> None:
+    """Refuse what scikit-learn does not take either; the solvers do not depend on it."""
+    if not isinstance(dual, (bool, np.bool_)) and dual != "auto":
+        raise ValueError(f"dual must be 'auto', True or False, got {dual!r}.")
+
+
+def warn_of_probability(model: Any) -> None:
+    """Warn as scikit-learn does where the parameter is given."""
+    if isinstance(model.probability, str) and model.probability == "deprecated":
+        return
+    name = type(model).__name__
+    warn(
+        "The `probability` parameter was deprecated in 1.9 and will be removed in version 1.11. Use"
+        f" `CalibratedClassifierCV({name}(), ensemble=False)` instead of"
+        f" `{name}(probability=True)`",
+        FutureWarning,
+    )
+
+
+def no_platt(name: str) -> Array:
+    """Return no numbers, with scikit-learn's warning for this attribute."""
+    warn(
+        f"Attribute `{name}` was deprecated in version 1.9 and will be removed in 1.11.",
+        FutureWarning,
+    )
+    return np.empty(0)
+
+
+def function_values(kernel: Callable[[Any, Any], Any], rows: Any, columns: Any) -> Array:
+    """Return what the function says of all these samples, one array."""
+    values = np.asarray(plain(kernel(rows, columns)))
+    shape = _num_samples(rows), _num_samples(columns)
+    if values.shape != shape:
+        raise ValueError(
+            f"The kernel returned an array of shape {values.shape} for {shape[0]} and {shape[1]}"
+            f" samples; it must be {shape}."
+        )
+    if values.dtype not in (np.float64, np.float32):
+        values = values.astype(np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError("The kernel returned NaN or infinity.")
+    return np.ascontiguousarray(values)
+
+
+def checked_targets(y: Any, n_samples: int, *, y_numeric: bool = False) -> NDArray[Any]:
+    """Return labels or targets as a vector of as many entries as there are samples."""
+    with explaining((), y):
+        checked = column_or_1d(flat_targets(y), dtype=np.float64 if y_numeric else None)
+        assert_all_finite(checked, input_name="y")
+        check_consistent_length(range(n_samples), checked)
+    return np.asarray(checked)
 
 
 def flat_targets(y: Any) -> Any:

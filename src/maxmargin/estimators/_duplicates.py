@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.targets import class_members
 from maxmargin.estimators._kernel_tasks import Posed
+from maxmargin.multiclass.decomposition import pair_targets
 from maxmargin.solution import Solution
 
 #: Samples from which on equal rows are sought, and share of distinct ones up to which that pays.
@@ -50,6 +52,27 @@ class Groups:
         at = place[self.group[rows]]
         w, beta = solution.w[at] * share, solution.beta[at] * share
         return replace(solution, w=w, beta=beta, mean_cost=float(self.cost[rows].mean()))
+
+
+def groups_of(model: Any, posed: Posed, cost: Array) -> Groups | None:
+    """Return the groups of equal rows that a model may fit as one, if that saves work."""
+    joint = model.multi_class == "crammer_singer"
+    whole = joint or model._hard() or model._precomputed or model.warm_start
+    if whole or posed.samples.dtype.kind != "f":
+        return None
+    return equal_rows(posed.samples, posed.y, cost)
+
+
+def spread_over(model: Any, groups: Groups, y: NDArray[Any]) -> None:
+    """Share each solution of groups among their rows, numbered as they were given."""
+    n, count = len(groups.group), len(model.solutions_)
+    rows, own = [np.arange(n)] * count, [np.arange(len(groups.first))] * count
+    if model.multi_class == "ovo" and len(model.classes_) > 2:
+        rows = pair_targets(class_members(y, model.classes_))[0]
+        own = pair_targets(class_members(y[groups.first], model.classes_))[0]
+    model.solutions_ = tuple(map(groups.spread, model.solutions_, rows, own))
+    model.support_ = groups.first[model.support_].astype(np.int32)
+    model.shape_fit_ = (n, model.shape_fit_[1])
 
 
 def equal_rows(X: Matrix, y: NDArray[Any], cost: Array) -> Groups | None:

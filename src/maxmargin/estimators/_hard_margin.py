@@ -17,6 +17,7 @@ from maxmargin.data.problem import Problem
 from maxmargin.data.targets import class_members
 from maxmargin.estimators._kernel_tasks import Posed, places, rows_of
 from maxmargin.kernels import Kernel
+from maxmargin.kernels.pairwise import plain
 from maxmargin.losses import HINGE
 from maxmargin.multiclass.decomposition import pair_targets
 from maxmargin.objectives.base import Intercept
@@ -29,6 +30,19 @@ from maxmargin.solvers.kernel.batch_smo import Task
 
 #: By what the tolerance of the nearest point is lowered, and how often, until the margin is proven.
 _TIGHTER, _ROUNDS = 0.1, 6
+
+#: What a LinearSVC with C=inf hands to the kernel machine.
+_SHARED = (
+    "C",
+    "fit_intercept",
+    "multi_class",
+    "class_weight",
+    "tol",
+    "max_iter",
+    "max_time",
+    "n_jobs",
+    "verbose",
+)
 
 #: Rounding of f beside the longest sample. And ½‖w‖² times its square from which on the margin is
 #: less than a millionth of it: there is none, as far as numbers can tell.
@@ -191,21 +205,25 @@ class NotSeparableThroughOriginError(NotSeparableError):
         )
 
 
-def fit_hard_linear(model: Any, svc: Any, X: Matrix, y: Any, sample_weight: Any) -> None:
-    """Fit a LinearSVC with C=inf by the kernel machine `svc` of the same problem."""
+def fit_hard_linear(model: Any, X: Matrix, y: Any, sample_weight: Any) -> None:
+    """Fit a LinearSVC with C=inf by the kernel machine of the same problem."""
+    from maxmargin.estimators.kernel import SVC  # noqa: PLC0415 - SVC is built on LinearSVC
+
+    svc = SVC(kernel="linear", **{name: getattr(model, name) for name in _SHARED})
     svc.fit(X, y, sample_weight)
     model.classes_, model._members = svc.classes_, None
     pairs = len(svc.classes_) > 2 and model.multi_class == "ovo"
     if pairs:
         model._members = pair_targets(class_members(y, svc.classes_))[0]
     sign = -1.0 if len(svc.solutions_) == 1 else 1.0  # of two classes SVC solves the first's
-    coef = svc.coef_
+    coef = np.array(plain(svc.coef_))
     model.solutions_ = tuple(
         replace(found, w=w, b=float(b), beta=sign * found.beta)
         for found, w, b in zip(svc.solutions_, coef, svc.intercept_, strict=True)
     )
     model.coef_, model.intercept_ = coef, svc.intercept_
     model.n_iter_ = int(np.max(svc.n_iter_))
+    model._probabilities = svc._probabilities
 
 
 def refuse_through_origin(

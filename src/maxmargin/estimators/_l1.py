@@ -23,8 +23,12 @@ def check_l1(model: Any) -> None:
     """Refuse what penalty="l1" does not go with."""
     if model.loss != "squared_hinge":
         raise ValueError(
-            f"penalty='l1' goes with loss='squared_hinge', got loss={model.loss!r}. Give"
-            " loss='squared_hinge', or penalty='l2'."
+            f"Unsupported set of arguments: penalty='l1', loss={model.loss!r}, dual={model.dual!r}."
+            " Give loss='squared_hinge', or penalty='l2'."
+        )
+    if model._hard():
+        raise ValueError(
+            "penalty='l1' has no hard margin, got C=inf. Give a finite C, or penalty='l2'."
         )
     if model.multi_class != "ovr":
         raise ValueError(

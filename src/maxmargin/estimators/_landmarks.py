@@ -79,32 +79,14 @@ class LandmarkModel(KernelModel):
                 f"landmarks={m} is solved by the linear engine, got solver={self.solver!r}. Leave"
                 " solver='smo', or use EmbeddedSVC with a linear machine of your choice."
             )
-        seed = self._seeds(1)[0]
-        wide = posed.X.shape[0] * m <= _AFFORDABLE
         space = Nystroem(
             posed.kernel,
             n_components=m,
-            dtype=np.float64 if wide else np.float32,
-            random_state=seed,
+            dtype=np.float64 if posed.X.shape[0] * m <= _AFFORDABLE else np.float32,
+            random_state=self._seeds(1)[0],
             n_jobs=self.n_jobs,
         ).fit(posed.samples, sample_weight=(cost > 0.0).astype(np.float64))
-        Z = space.transform(posed.samples)
-        limit = None if self.max_iter in self._no_limit else self.max_iter
-        engine.set_params(
-            tol=self.tol,
-            max_iter=limit,
-            max_time=self._time_left(begin),
-            fit_intercept=self.fit_intercept,
-            penalized_intercept=False,
-            random_state=seed,
-            verbose=self.verbose,
-        )
-        if Z.shape[1] > _FEW and (limit is None or limit > _SWEEPS):
-            engine.set_params(solver="dual_cd", max_iter=_SWEEPS)
-            _fit_within(engine, Z, y, cost)
-        if getattr(engine, "solutions_", None) is None or _gave_up(engine):
-            engine.set_params(solver="auto", max_iter=limit, max_time=self._time_left(begin))
-            _fit_within(engine, Z, y, cost)
+        self._solve_linear(engine, space.transform(posed.samples), y, cost, begin)
         self._space, self._engine = space, engine
         self.solutions_ = engine.solutions_
         coef = np.atleast_2d(engine.coef_) @ space.normalization_.T
@@ -114,6 +96,26 @@ class LandmarkModel(KernelModel):
             coef, support = np.ascontiguousarray(coef[:, order]), support[order]
         self._finish(posed.samples, coef, support, posed.kernel)
         self._warn_if_unproven(posed.samples)
+
+    def _solve_linear(self, engine: Any, Z: Array, y: Any, cost: Array, begin: float) -> None:
+        """Sweep coordinates first where they are many; Newton steps need no more than these."""
+        limit = None if self.max_iter in self._no_limit else self.max_iter
+        engine.set_params(
+            tol=self.tol,
+            max_iter=limit,
+            max_time=self._time_left(begin),
+            fit_intercept=self.fit_intercept,
+            penalized_intercept=False,
+            random_state=self._seeds(1)[0],
+            verbose=self.verbose,
+        )
+        if Z.shape[1] > _FEW and (limit is None or limit > _SWEEPS):
+            engine.set_params(solver="dual_cd", max_iter=_SWEEPS)
+            _fit_within(engine, Z, y, cost)
+            if not any(one.status is Status.STOPPED_BY_ITERATIONS for one in engine.solutions_):
+                return
+            engine.set_params(solver="auto", max_iter=limit, max_time=self._time_left(begin))
+        _fit_within(engine, Z, y, cost)
 
     def _time_left(self, begin: float) -> float | None:
         if self._stopping().max_time is None:
@@ -175,8 +177,3 @@ class LandmarkModel(KernelModel):
 def _fit_within(engine: Any, Z: Matrix, y: Any, cost: Array) -> None:
     """Fit undecorated: callbacks, Ctrl-C and failures are those of the estimator around it."""
     type(engine).fit.__wrapped__(engine, Z, y, cost)
-
-
-def _gave_up(engine: Any) -> bool:
-    """Whether a problem was left because of its number of epochs."""
-    return any(one.status is Status.STOPPED_BY_ITERATIONS for one in engine.solutions_)

@@ -25,6 +25,7 @@ _LOSS_FORMULAS = {
 _SOLVERS = {
     "newton": "semismooth Newton",
     "dual_cd": "dual coordinate descent",
+    "l1": "coordinate descent on the weights",
     "smo": "SMO",
     "qp": "interior point",
     "pegasos": "Pegasos",
@@ -136,6 +137,8 @@ def _objective(model: Any) -> str:
     if getattr(model, "C", 1.0) == math.inf:
         return "½‖w‖² with y_i f(x_i) ≥ 1 (hard margin)"
     loss = _LOSS_FORMULAS[model.solutions_[0].loss.name]
+    if getattr(model, "penalty", "l2") == "l1":
+        return f"‖w‖₁ + Σ C_i {loss}"
     if not model.solutions_[0].loss.regularized:
         return f"Σ C_i {loss}"
     if hasattr(model, "nu"):
@@ -173,18 +176,24 @@ def _course(model: Any) -> dict[str, Any]:
 def _reason(model: Any) -> str:
     """Say why this solver was taken."""
     given, name = getattr(model, "solver", "smo"), model.solutions_[0].solver
+    if getattr(model, "landmarks", None) is not None:
+        return "on the features of the landmarks"
+    fixed = {
+        "smo": "the solver of kernel machines",
+        "l1": "the solver of penalty='l1'",
+        "sgd": "chosen: there is no regulariser" if given == "auto" else "as asked for",
+    }
+    if name in fixed:
+        return fixed[name]
     if given != "auto":
-        default = name == "smo" and given == "smo"
-        return "the solver of kernel machines" if default else "as asked for"
+        return "as asked for"
+    features = model.n_features_in_
     if name == "newton":
-        features = model.n_features_in_
         few = "few" if features <= FEW_FEATURES else "few beside the samples"
         return f"chosen: {features} features are {few}, so a step costs little"
-    if name == "sgd":
-        return "chosen: there is no regulariser"
     if getattr(model, "multi_class", "") == "crammer_singer":
         return "chosen: the solver of all classes in one problem"
-    return f"chosen: {model.n_features_in_} features are many, or the costs small"
+    return f"chosen: {features} features are many, or the costs small"
 
 
 def _warnings(model: Any, n_support: int, n_samples: int) -> list[str]:

@@ -199,6 +199,7 @@ def parts_of(model: Any, X: Any, y: Any, sample_weight: Any = None) -> list[Part
             "multi_class='crammer_singer' is one problem of all classes, where a sample has an α"
             " for each of them (alpha_) and no KKT case. Use multi_class='ovr' for this table."
         )
+    _refuse_other_problems(model)
     X, y = _checked(model, X, y)
     lam = getattr(model, "lam", None)
     hard = lam is None and getattr(model, "C", 1.0) == math.inf
@@ -211,6 +212,19 @@ def parts_of(model: Any, X: Any, y: Any, sample_weight: Any = None) -> list[Part
         _part(model, place, *pair, cost, hard=hard)
         for place, pair in enumerate(zip(solutions, posed, strict=True))
     ]
+
+
+def _refuse_other_problems(model: Any) -> None:
+    """Refuse what is no sum over samples with an α each."""
+    if getattr(model, "landmarks", None) is not None:
+        raise ValueError(
+            f"landmarks={model.landmarks} solves an approximate problem, whose α are not those of"
+            " the kernel machine. Use landmarks=None for this table."
+        )
+    if getattr(model, "penalty", "l2") == "l1":
+        raise ValueError(
+            "penalty='l1' has no w = Σ α_i y_i x_i, and so no KKT cases. Use penalty='l2'."
+        )
 
 
 class _Posed(NamedTuple):
@@ -267,7 +281,7 @@ def _by_pairs(model: Any) -> bool:
 def _values(model: Any, X: Matrix) -> Array:
     """F of every row and every problem."""
     if hasattr(model, "_values_by_problem"):
-        return np.asarray(model._values_by_problem(X))
+        return np.asarray(model._values_by_problem(model._rows_to_predict(X)))
     if _by_pairs(model):
         return np.asarray(X @ model.coef_.T + model.intercept_)
     values = np.asarray(model.decision_function(X))
@@ -308,11 +322,18 @@ def _part(
     return part
 
 
+def _merged(part: Part) -> bool:
+    """Whether equal rows were fitted as one, and so count once in the certificate."""
+    certificate = part.solution.certificate
+    counted = certificate.n_support_free + certificate.n_support_bounded
+    return bool(counted < np.count_nonzero(part.beta))
+
+
 def _refuse_other_data(part: Part, known: float) -> None:
     """Refuse data whose slacks do not add up to those of the fit, or that lie in another order."""
     found = float(part.slack[part.cost > 0.0].sum())
     size = 1.0 if part.loss.one_sided else float(np.abs(part.y).max(initial=0.0))
-    if abs(found - known) > _OTHER_DATA * (known + size):
+    if not _merged(part) and abs(found - known) > _OTHER_DATA * (known + size):
         raise ValueError(
             f"The slacks of these data add up to {found:.6g}, and those of the fit to {known:.6g}."
             " Give X and y of the fit, in their order."

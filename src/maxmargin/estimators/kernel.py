@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import numbers
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -13,11 +12,13 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.calibration.several_classes import Decision
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix
-from maxmargin.data.checks import check_choice, check_one_label, scale_advice
+from maxmargin.data.checks import check_choice, check_one_label, is_infinite, scale_advice
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import (
+    ONE_LEFT,
     check_several_classes,
     class_costs,
     class_factors,
@@ -28,11 +29,18 @@ from maxmargin.data.targets import (
 from maxmargin.embeddings.certificates import MAX_VALUES, ExactCertificate, ExactEstimate
 from maxmargin.estimators._approximate import Posing
 from maxmargin.estimators._base import fitting
-from maxmargin.estimators._checks import labels_of
-from maxmargin.estimators._duplicates import Groups, equal_rows
+from maxmargin.estimators._checks import labels_of, no_platt, warn_of_probability
+from maxmargin.estimators._duplicates import groups_of, spread_over
 from maxmargin.estimators._hard_margin import refuse_through_origin, solve_through_origin
 from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.estimators._landmarks import LandmarkModel, QuietSVC
+from maxmargin.estimators._probability import (
+    Geometry,
+    ProbabilisticClassifier,
+    decision_of,
+    joint_expansions,
+)
+from maxmargin.estimators._traps import one_class_only
 from maxmargin.kernels import Kernel
 from maxmargin.losses import HINGE
 from maxmargin.multiclass.decomposition import (
@@ -51,16 +59,15 @@ from maxmargin.solution import NotSeparableError
 from maxmargin.solvers.kernel.batch_smo import Task
 
 
-class SVC(ClassifierMixin, LandmarkModel):
+class SVC(ClassifierMixin, ProbabilisticClassifier, LandmarkModel):
     """Kernel support vector classifier that proves its answer.
 
     Minimises ½‖w‖² + Σ C_i max(0, 1 − y_i f(x_i)) over f(x) = <w, φ(x)> + b, where the kernel is
     <φ(x), φ(z)>. What more than two classes are is the choice of `multi_class`. Parameters and
     fitted attributes have the names of `sklearn.svm.SVC`. What differs: `tol` is the relative
     duality gap to prove; `cache_size` is at most half of the free memory if None; `max_iter` counts
-    working sets; in gamma="scale" a sample weight counts like a repetition; `coef_` and
-    `dual_coef_` are arrays after sparse data too; for probabilities there is
-    `sklearn.calibration.CalibratedClassifierCV`.
+    working sets; in gamma="scale" a sample weight counts like a repetition; `predict_proba` needs
+    no `probability=True`, and its largest probability is that of the predicted class.
 
     Parameters
     ----------
@@ -70,7 +77,9 @@ class SVC(ClassifierMixin, LandmarkModel):
         largest distance from one of the samples.
     kernel : str, Kernel or callable, default="rbf"
         "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "chi2", "histogram_intersection",
-        "precomputed", a Kernel of `maxmargin.kernels`, or any function of two blocks of samples.
+        "precomputed", a Kernel of `maxmargin.kernels`, or a function of two sets of samples, which
+        gets them as they were given: texts, graphs, anything. `maxmargin.kernels.User(function)`
+        is called with a few rows of an array at a time instead.
     degree : int, default=3
         Of "poly".
     gamma : float or {"scale", "auto", "median"}, default="scale"
@@ -86,16 +95,17 @@ class SVC(ClassifierMixin, LandmarkModel):
         its own, `SMO(working_set=128)` for example. All solve the same problem.
     shrinking : bool, default=True
         Accepted for scikit-learn's sake: the working set does what shrinking is for.
-    probability : bool, default=False
-        Accepted for scikit-learn's sake, where True is deprecated: an error says what to use.
+    probability : bool, default="deprecated"
+        Deprecated, as in scikit-learn. True: `fit` prepares `predict_proba`, which otherwise does
+        so when it is first called.
     tol : float, default=1e-3
         Relative duality gap to prove.
     cache_size : float or None, default=None
         Megabytes for kernel rows, of all problems together.
     class_weight : dict, "balanced" or None, default=None
         Factors of C by class.
-    max_iter : int or None, default=None
-        Most working sets, steps of an interior-point method, or epochs; None or -1: no limit.
+    max_iter : int or None, default=-1
+        Most working sets, steps of an interior-point method, or epochs; -1 or None: no limit.
     max_time : float or None, default=None
         Most seconds, for all problems together.
     warm_start : bool, default=False
@@ -109,7 +119,7 @@ class SVC(ClassifierMixin, LandmarkModel):
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         One column for each class, or with `multi_class="ovo"` for each pair of classes.
     break_ties : bool, default=False
-        Whether `predict` breaks ties of votes by the decision values.
+        Whether `predict` breaks ties of votes by the decision values; not with "ovo".
     landmarks : int or None, default=None
         If given, f is sought in the span of the images of so many samples, drawn at random: Nyström
         features and the linear engine, for 10⁵ samples and more. `certificate_` is that of this
@@ -143,6 +153,7 @@ class SVC(ClassifierMixin, LandmarkModel):
     """
 
     _solvers = ("smo", "qp", "pegasos")
+    _one_left = ONE_LEFT
 
     def __init__(
         self,
@@ -153,13 +164,13 @@ class SVC(ClassifierMixin, LandmarkModel):
         gamma: float | str = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
-        probability: bool = False,
+        probability: bool | str = "deprecated",
         fit_intercept: bool = True,
         solver: Any = "smo",
         tol: float = 1e-3,
         cache_size: float | None = None,
         class_weight: dict[Any, float] | str | None = None,
-        max_iter: int | None = None,
+        max_iter: int | None = -1,
         max_time: float | None = None,
         warm_start: bool = False,
         multi_class: str = "ovo",
@@ -197,55 +208,33 @@ class SVC(ClassifierMixin, LandmarkModel):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
         """Fit to the rows of X with labels y; `sample_weight` multiplies C."""
         check_one_label(self, y)
-        X, y = self._check_rows(X, y)
+        X, y = self._training(X, y)
         classes = labels_of(y)
         kind = self._check_kind()
-        if self.probability:
-            raise ValueError(
-                f"probability={self.probability!r} is not supported: use"
-                " sklearn.calibration.CalibratedClassifierCV(SVC(...), ensemble=False), which has"
-                " predict_proba."
-            )
+        warn_of_probability(self)
         weighted = sample_costs(X, self._weight(), None, sample_weight)
         self.classes_ = classes
         cost = class_costs(weighted, self.class_weight, self.classes_, y)
         self.class_weight_ = class_factors(weighted, self.class_weight, self.classes_, y)
-        check_several_classes(classes, y, cost)
+        check_several_classes(classes, y, cost, one_left=self._one_left)
         posed = self._posed(X, y, weighted, class_members(y, classes))
         self._forget_space()
         if self.landmarks is not None:
             self._fit_landmarks(posed, y, cost)
+            self._probabilities = self._engine._probabilities
             return self
-        groups = self._groups(posed, kind, cost)
+        groups, own_cost = groups_of(self, posed, cost), cost
         if groups is not None:
             posed, cost = groups.merged(posed), groups.costs
         progress = self._solve_kind(posed, kind, cost)
         self._keep_solutions(posed)
         if groups is not None:
-            self._spread(groups, y)
+            spread_over(self, groups, y)
+        pairs = pair_targets(class_members(y, classes))[0] if self._by_pairs else None
+        self._keep_for_probabilities(X, y, own_cost, pairs)
         progress.end()
         self._warn_if_unproven(posed.samples)
         return self
-
-    def _groups(self, posed: Posed, kind: str, cost: Array) -> Groups | None:
-        """Return groups of equal rows that may be fitted as one, if that saves work."""
-        whole = kind == "crammer_singer" or self._hard() or self._precomputed or self.warm_start
-        if whole or posed.samples.dtype.kind != "f":
-            return None
-        return equal_rows(posed.samples, posed.y, cost)
-
-    def _spread(self, groups: Groups, y: NDArray[Any]) -> None:
-        """Share each solution of groups among their rows, numbered as they were given."""
-        n = len(groups.group)
-        everyone, all_groups = np.arange(n), np.arange(len(groups.first))
-        count = len(self.solutions_)
-        rows, own = [everyone] * count, [all_groups] * count
-        if self.multi_class == "ovo" and len(self.classes_) > 2:
-            rows = pair_targets(class_members(y, self.classes_))[0]
-            own = pair_targets(class_members(y[groups.first], self.classes_))[0]
-        self.solutions_ = tuple(map(groups.spread, self.solutions_, rows, own))
-        self.support_ = groups.first[self.support_].astype(np.int32)
-        self.shape_fit_ = (n, self.shape_fit_[1])
 
     def _solve_kind(self, posed: Posed, kind: str, cost: Array) -> Progress:
         """Solve the problem of all classes, one for each pair, or one for each class."""
@@ -273,7 +262,7 @@ class SVC(ClassifierMixin, LandmarkModel):
         engine = QuietSVC(loss="hinge", multi_class=self.multi_class, n_jobs=self.n_jobs)
         self._fit_space(engine, posed, y, cost)
         counts = [np.isin(rows, self.support_).sum() for rows in posed.members]
-        self.n_support_ = np.array(counts, dtype=np.int32)
+        self._n_support = np.array(counts, dtype=np.int32)
 
     def exact_certificate(
         self, X: Any, y: Any, sample_weight: Any = None, *, max_values: float = MAX_VALUES
@@ -325,7 +314,7 @@ class SVC(ClassifierMixin, LandmarkModel):
         return kind
 
     def _hard(self) -> bool:
-        return isinstance(self.C, numbers.Real) and float(self.C) == math.inf
+        return is_infinite(self.C)
 
     def _weight(self) -> float:
         """C, as the costs count it: 1 for a hard margin, which has no costs."""
@@ -345,6 +334,11 @@ class SVC(ClassifierMixin, LandmarkModel):
                 " C, or a kernel without negative eigenvalues (see maxmargin.kernels.mercer_check)."
             )
         return objective
+
+    def _trap(self, X: Matrix) -> str:
+        if trap := super()._trap(X):
+            return trap
+        return "" if self._precomputed else one_class_only(self._labels, X)
 
     def _solve(self, posed: Posed, tasks: list[Task], *, pairs: bool = False) -> Progress:
         if self._hard() and not self.fit_intercept:
@@ -388,7 +382,8 @@ class SVC(ClassifierMixin, LandmarkModel):
             coef[first, ends[second] - sizes[second] : ends[second]] = pair[split:]
         self._keep_support(X, members, coef, kernel)
         if len(members) == 2:  # scikit-learn's sign: positive for the second class
-            self.dual_coef_, self.intercept_ = -self.dual_coef_, -self.intercept_
+            self._keep_coef(-self._coef)
+            self.intercept_ = -self.intercept_
             self._shift = -self._shift
 
     def _store_classes(self, X: Matrix, members: list[NDArray[np.intp]], kernel: Kernel) -> None:
@@ -406,45 +401,39 @@ class SVC(ClassifierMixin, LandmarkModel):
         used = np.asarray(coef.any(axis=0))
         support = np.concatenate(members)[used].astype(np.int32)
         begins = [0, *itertools.accumulate(len(rows) for rows in members[:-1])]
-        self.n_support_ = np.add.reduceat(used, begins, dtype=np.int32)
+        self._n_support = np.add.reduceat(used, begins, dtype=np.int32)
         self._finish(X, coef[:, used], support, kernel)
-
-    @property
-    def coef_(self) -> Array:
-        """The weights of a linear kernel, one row for each pair of classes, or for each class."""
-        return self._linear_weights(self._coef_by_problem)
 
     def _coef_by_problem(self) -> Array:
         """Coefficients of all support vectors, one row for each pair of classes, or each class."""
         if not self._by_pairs or self._engine is not None:
-            return np.asarray(self.dual_coef_)
+            return self._coef
         ends = np.cumsum(self.n_support_)
         begins = ends - self.n_support_
         pairs = list(itertools.combinations(range(len(self.classes_)), 2))
         coef = np.zeros((len(pairs), len(self.support_)))
         for row, (first, second) in zip(coef, pairs, strict=True):
             one, two = slice(begins[first], ends[first]), slice(begins[second], ends[second])
-            row[one], row[two] = self.dual_coef_[second - 1, one], self.dual_coef_[first, two]
+            row[one], row[two] = self._coef[second - 1, one], self._coef[first, two]
         return coef
 
-    def _values_by_problem(self, X: Any) -> Array:
+    def _values_by_problem(self, rows: Matrix) -> Array:
         """Return f of every row and every pair of classes, or every class."""
         if self._by_pairs:
-            return np.concatenate(list(self._pair_values(X)))
-        return np.asarray(self._values(X, self.dual_coef_) + self._offsets)
+            return np.concatenate(list(self._pair_values(rows)))
+        return np.asarray(self._values_of_rows(rows, self._coef) + self._offsets)
 
-    def _pair_values(self, X: Any) -> Iterator[Array]:
+    def _pair_values(self, rows: Matrix) -> Iterator[Array]:
         """Yield f of every pair of classes for some rows at a time, so that memory is bounded."""
         if self._engine is not None:
-            yield np.asarray(self._values(X, self.dual_coef_) + self._offsets)
+            yield np.asarray(self._values_of_rows(rows, self._coef) + self._offsets)
             return
         first, second = class_pairs(len(self.classes_))
-        rows = self._rows_to_predict(X)
         step = max(1, VALUES_PER_BLOCK // (2 * len(first)))
         for begin in range(0, rows.shape[0], step):
             some = rows[begin : begin + step]
             with self._blas_threads_for(some, len(self.support_)):
-                by_class = self._sums(some, self.dual_coef_, self.n_support_)
+                by_class = self._sums(some, self._coef, self.n_support_)
             sums = by_class[:, first, second - 1] + by_class[:, second, first]
             yield np.asarray(sums + self._offsets)
 
@@ -455,34 +444,79 @@ class SVC(ClassifierMixin, LandmarkModel):
         the pairs squeezed below a third of a vote; else it is the class's own f.
         """
         check_is_fitted(self)
+        rows = self._rows_to_predict(X)
         if self._by_pairs and self.decision_function_shape != "ovo":
-            return self._scores(X)
-        values = self._values_by_problem(X)
+            return self._scores(rows)
+        values = self._values_by_problem(rows)
         return np.asarray(values[:, 0]) if len(self.classes_) == 2 else values
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label with the most votes of the pairs, or the largest value of its class."""
         check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError(
+                "break_ties must be False when decision_function_shape is 'ovo'. Give"
+                " decision_function_shape='ovr' to break ties."
+            )
+        return self._labels(self._rows_to_predict(X))
+
+    def _labels(self, rows: Matrix) -> NDArray[Any]:
+        """Return the label of every row."""
+        winners = [self._winners(values) for values in self._blocks(rows)]
+        return np.asarray(self.classes_[np.concatenate(winners)])
+
+    def _value_blocks(self, X: Any) -> Iterator[Array]:
+        return self._blocks(self._rows_to_predict(X))
+
+    def _blocks(self, rows: Matrix) -> Iterator[Array]:
+        """Yield f of every problem for some rows at a time."""
         if self._by_pairs:
-            scores = self._scores(X)
-            counts = scores if self.break_ties else np.rint(scores)
-            return np.asarray(self.classes_[counts.argmax(axis=1)])
-        values = self._values_by_problem(X)
+            return self._pair_values(rows)
+        return iter([self._values_by_problem(rows)])
+
+    def _winners(self, values: Array) -> NDArray[np.intp]:
         if len(self.classes_) == 2:
-            return np.asarray(self.classes_[(values[:, 0] >= 0.0).astype(int)])
-        return np.asarray(self.classes_[values.argmax(axis=1)])
+            return (values[:, 0] >= 0.0).astype(np.intp)
+        if not self._by_pairs:
+            return np.asarray(values.argmax(axis=1))
+        scores = votes(values, len(self.classes_))
+        counts = scores if self.break_ties else np.rint(scores)
+        return np.asarray(counts.argmax(axis=1))
+
+    def _decision(self) -> Decision:
+        return decision_of(self.multi_class)
+
+    def _expansions(self) -> list[tuple[Array, float]]:
+        if self.multi_class == "crammer_singer":
+            return joint_expansions(self.solution_.w)
+        sign = -1.0 if len(self.classes_) == 2 else 1.0  # a pair's f is positive for its first
+        units = [(one, self._unit(one)) for one in self.solutions_]
+        return [(sign * one.w / unit, unit) for one, unit in units]
+
+    def _geometry(self) -> Geometry:
+        return Geometry(self._fitted_kernel, self._intercept() is Intercept.FREE)
+
+    @property
+    def probA_(self) -> Array:  # noqa: N802
+        """Empty: no probabilities come from Platt's formula."""
+        return no_platt("probA_")
+
+    @property
+    def probB_(self) -> Array:  # noqa: N802
+        """Empty, as `probA_`."""
+        return no_platt("probB_")
 
     @property
     def _by_pairs(self) -> bool:
         """Whether pairs of classes decide: a class then has coefficients against its rivals."""
         if self._engine is not None:
             return len(self.classes_) > 2 and self._engine.multi_class == "ovo"
-        return len(self.classes_) > 2 and len(self.dual_coef_) < len(self.classes_)
+        return len(self.classes_) > 2 and len(self._coef) < len(self.classes_)
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, rows: Matrix) -> Array:
         """Return the votes for each class, with its values squeezed below a third of one."""
         n_classes = len(self.classes_)
-        return np.concatenate([votes(values, n_classes) for values in self._pair_values(X)])
+        return np.concatenate([votes(values, n_classes) for values in self._pair_values(rows)])
 
 
 def _pair_tasks(members: list[NDArray[np.intp]], cost: Array) -> list[Task]:

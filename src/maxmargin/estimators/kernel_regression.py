@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
-from maxmargin.data.checks import check_tube
+from maxmargin.data.checks import DataWarning, check_tube, is_infinite
 from maxmargin.data.origin import levelled
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import real_targets, sample_costs
@@ -18,11 +19,16 @@ from maxmargin.estimators._approximate import Posing
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.estimators._landmarks import LandmarkModel, QuietSVR
+from maxmargin.estimators._traps import far_targets
+from maxmargin.estimators._warn import warn
 from maxmargin.kernels import Kernel
 from maxmargin.losses import regression_loss
 from maxmargin.objectives.base import Intercept
 from maxmargin.objectives.kernel import KernelObjective
 from maxmargin.objectives.scalar import spread
+
+#: What an infinite C stands for: as good as a tube that all targets have to be in.
+_LARGEST_C = 1e10
 
 
 class SVR(RegressorMixin, LandmarkModel):
@@ -33,7 +39,9 @@ class SVR(RegressorMixin, LandmarkModel):
 
     Parameters
     ----------
-    C, kernel, degree, gamma, coef0, fit_intercept, tol, cache_size, max_iter, max_time
+    C : float, default=1.0
+        Weight of the losses against ½‖w‖². `inf` stands for 10¹⁰.
+    kernel, degree, gamma, coef0, fit_intercept, tol, cache_size, max_iter, max_time
         As in `SVC`; so are `warm_start`, `n_jobs`, `verbose` and `solver`, without "pegasos".
     epsilon : float, default=0.1
         Errors up to this size cost nothing.
@@ -64,7 +72,7 @@ class SVR(RegressorMixin, LandmarkModel):
         solver: Any = "smo",
         tol: float = 1e-3,
         cache_size: float | None = None,
-        max_iter: int | None = None,
+        max_iter: int | None = -1,
         max_time: float | None = None,
         warm_start: bool = False,
         landmarks: int | None = None,
@@ -92,16 +100,17 @@ class SVR(RegressorMixin, LandmarkModel):
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
         """Fit to the rows of X with targets y; `sample_weight` multiplies C."""
-        X, y = self._check_rows(X, y, y_numeric=True)
+        X, y = self._training(X, y, y_numeric=True)
         check_tube(self.epsilon)
-        cost = sample_costs(X, self.C, None, sample_weight)
+        C = _LARGEST_C if is_infinite(self.C) else self.C
+        cost = sample_costs(X, C, None, sample_weight)
         posed, target = self._posed(X, y, cost), real_targets(y)
         self._forget_space()
         if self.landmarks is not None:
             self._scale_of_f = spread(target, cost)
             engine = QuietSVR(loss="epsilon_insensitive", epsilon=self.epsilon)
             self._fit_space(engine, posed, target, cost)
-            self.n_support_ = np.array([len(self.support_)], dtype=np.int32)
+            self._n_support = np.array([len(self.support_)], dtype=np.int32)
             return self
         if self._intercept() is Intercept.FREE:
             target, level = levelled(target)
@@ -111,7 +120,12 @@ class SVR(RegressorMixin, LandmarkModel):
         self._keep_solutions(posed)
         progress.end()
         self._warn_if_unproven(posed.samples)
+        if self.solution_.status is Status.OPTIMAL and (far := self._far_targets(target, cost)):
+            warn(f"{type(self).__name__} is fitted, but {far}", DataWarning)
         return self
+
+    def _far_targets(self, target: Array, cost: Array) -> str:
+        return far_targets(self.certificate_, target, float(cost.max()))
 
     def exact_certificate(
         self, X: Any, y: Any, sample_weight: Any = None, *, max_values: float = MAX_VALUES
@@ -133,12 +147,7 @@ class SVR(RegressorMixin, LandmarkModel):
         loss = regression_loss("epsilon_insensitive", float(self.epsilon))
         return KernelObjective(problem, loss, self._intercept(), kernel=kernel)
 
-    @property
-    def coef_(self) -> Array:
-        """The weights of a linear kernel."""
-        return self._linear_weights(lambda: self.dual_coef_)
-
     def predict(self, X: Any) -> Array:
         """f(x) of each row."""
         check_is_fitted(self)
-        return np.asarray(self._values(X, self.dual_coef_)[:, 0] + self._offsets[0])
+        return np.asarray(self._values(X, self._coef)[:, 0] + self._offsets[0])

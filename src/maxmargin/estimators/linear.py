@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import numbers
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,9 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.data.arrays import Array, view_rows
-from maxmargin.data.checks import check_choice, check_one_label, check_tube
+from maxmargin.calibration.several_classes import Decision
+from maxmargin.data.arrays import Array, Matrix, view_rows
+from maxmargin.data.checks import check_choice, check_one_label, check_tube, is_infinite
 from maxmargin.data.origin import UNMOVED, levelled
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import (
@@ -24,41 +24,51 @@ from maxmargin.data.targets import (
     sample_costs,
 )
 from maxmargin.estimators._base import LinearModel, fitting
-from maxmargin.estimators._checks import labels_of
+from maxmargin.estimators._checks import check_dual, labels_of
 from maxmargin.estimators._hard_margin import fit_hard_linear
 from maxmargin.estimators._l1 import check_l1, dense_coef, fit_l1
-from maxmargin.losses import CLASSIFICATION, REGRESSION, regression_loss
+from maxmargin.estimators._probability import (
+    Geometry,
+    ProbabilisticClassifier,
+    decision_of,
+    joint_expansions,
+)
+from maxmargin.estimators._traps import one_class_only
+from maxmargin.kernels import Linear
+from maxmargin.losses import CLASSIFICATION, REGRESSION, Loss, regression_loss
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets, votes
 from maxmargin.objectives.base import Intercept
 from maxmargin.solvers import Solver
 
-_PARAMETERS = """C : float, default=1.0
+_PARAMETERS = """dual : "auto" or bool, default="auto"
+        Accepted for scikit-learn's sake: the solver looks at both problems, whatever it is.
+    tol : float, default=1e-3
+        Relative duality gap to prove: the objective is within this fraction of the optimum.
+    C : float, default=1.0
         Weight of the losses against ½‖w‖². In classification `inf` asks for a hard margin, as for
         `SVC`: y_i f(x_i) ≥ 1 throughout, or a `NotSeparableError` with its witness.
+    fit_intercept : bool, default=True
+        Whether f has an intercept b.
+    intercept_scaling : float, default=1.0
+        The constant feature whose weight a penalised intercept is.
+    verbose : int, default=0
+        Whether to report each gap check on standard error.
+    random_state : int, RandomState or None, default=None
+        Seeds the order of the samples.
+    max_iter : int or None, default=10_000
+        Most epochs or Newton steps; None or -1: no limit.
+    penalized_intercept : bool, default=True
+        Penalise b like a weight, as LIBLINEAR does. False leaves it free, as in `SVC`.
     lam : float or None, default=None
         If given, C = 1/(n_samples × lam): the λ of Pegasos. Weights count as repetitions.
     solver : str or Solver, default="auto"
         "auto" (see `maxmargin.solvers.auto`), "newton", "dual_cd", "pegasos", "sgd", "qp", or a
         Solver with settings of its own, `SGD(rule="adam")` for example. All solve the same problem.
-    tol : float, default=1e-3
-        Relative duality gap to prove: the objective is within this fraction of the optimum.
-    fit_intercept : bool, default=True
-        Whether f has an intercept b.
-    penalized_intercept : bool, default=False
-        Penalise b like a weight, as LIBLINEAR does. By default b is free.
-    intercept_scaling : float, default=1.0
-        The constant feature whose weight a penalised intercept is.
-    max_iter : int or None, default=10_000
-        Most epochs or Newton steps.
     max_time : float or None, default=None
         Most seconds, for all classes together. A fit stopped early returns its best model, with a
         warning that has the gap.
     warm_start : bool, default=False
-        Start where the last fit ended, if the number of samples and classes is the same.
-    random_state : int, RandomState or None, default=None
-        Seeds the order of the samples.
-    verbose : int, default=0
-        Whether to report each gap check on standard error."""
+        Start where the last fit ended, if the number of samples and classes is the same."""
 
 _ATTRIBUTES = """coef_ : ndarray of shape (n_problems, n_features), or (n_features,) in regression
         The weights: one row, or one for each class where there are more than two.
@@ -93,28 +103,29 @@ class LinearClassifier(ClassifierMixin):
         return np.asarray(self.classes_[winners])
 
 
-class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 - the docstring is composed
+class LinearSVC(  # noqa: D101 - the docstring is composed
+    LinearClassifier, ProbabilisticClassifier, SparseCoefMixin, LinearModel
+):
     __doc__ = f"""Linear support vector classifier that proves its answer.
 
-    Minimises ½‖w‖² + Σ C_i ℓ(y_i (<w, x_i> + b)). With the default hinge loss and free intercept
-    this is the problem of `sklearn.svm.SVC(kernel="linear")`; with
-    `loss="squared_hinge", penalized_intercept=True` it is that of `sklearn.svm.LinearSVC`. What
-    more than two classes are is the choice of `multi_class`. With `penalty="l1"` it minimises
-    ‖w‖₁ + Σ C_i max(0, 1 − y_i f(x_i))², which leaves most weights at exactly 0; the columns of X
-    should have one scale.
+    Minimises ½‖w‖² + Σ C_i max(0, 1 − y_i (<w, x_i> + b))², where b is penalised like a weight:
+    the problem of `sklearn.svm.LinearSVC`. With `loss="hinge", penalized_intercept=False` it is
+    that of `sklearn.svm.SVC(kernel="linear")`. What more than two classes are is the choice of
+    `multi_class`. With `penalty="l1"` it minimises ‖w‖₁ + Σ C_i max(0, 1 − y_i f(x_i))², which
+    leaves most weights at exactly 0; the columns of X should have one scale.
 
     Parameters
     ----------
-    {_PARAMETERS}
     penalty : {{"l2", "l1"}}, default="l2"
         "l1" goes with `loss="squared_hinge"` and `multi_class="ovr"`, and has a solver of its own.
         Below `sklearn.svm.l1_min_c` all weights are 0 (with a penalised intercept or none).
-    loss : {{"hinge", "squared_hinge", "perceptron"}}, default="hinge"
+    loss : {{"squared_hinge", "hinge", "perceptron"}}, default="squared_hinge"
         The perceptron has no regulariser and needs `solver="sgd"`.
+    {_PARAMETERS}
     multi_class : {{"ovr", "crammer_singer", "ovo"}}, default="ovr"
         One against the rest: one row of `coef_` for each class. "crammer_singer": the same layout,
         from the one problem of all classes, ½‖W‖² + Σ C_i max_j (1[j ≠ y_i] + f_j(x_i) − f_y(x_i)),
-        which needs the hinge loss and the solver "dual_cd" ("auto"), "pegasos" or "sgd". One
+        whatever `loss` is, by the solver "dual_cd" ("auto"), "pegasos" or "sgd". One
         against one: a row of `coef_` for each pair of classes, (0, 1), (0, 2), …, (1, 2), …,
         positive for the first of the pair. Two classes have one row, positive for the second,
         whatever the choice.
@@ -142,42 +153,44 @@ class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 -
 
     def __init__(
         self,
-        C: float = 1.0,
-        *,
-        lam: float | None = None,
         penalty: str = "l2",
-        loss: str = "hinge",
-        solver: str | Solver = "auto",
+        loss: str = "squared_hinge",
+        *,
+        dual: bool | str = "auto",
         tol: float = 1e-3,
-        fit_intercept: bool = True,
-        penalized_intercept: bool = False,
-        intercept_scaling: float = 1.0,
+        C: float = 1.0,
         multi_class: str = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
         class_weight: dict[Any, float] | str | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
         max_iter: int | None = 10_000,
+        penalized_intercept: bool = True,
+        lam: float | None = None,
+        solver: str | Solver = "auto",
         max_time: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
     ) -> None:
-        self.C = C
-        self.lam = lam
         self.penalty = penalty
         self.loss = loss
-        self.solver = solver
+        self.dual = dual
         self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.penalized_intercept = penalized_intercept
-        self.intercept_scaling = intercept_scaling
+        self.C = C
         self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
+        self.verbose = verbose
+        self.random_state = random_state
         self.max_iter = max_iter
+        self.penalized_intercept = penalized_intercept
+        self.lam = lam
+        self.solver = solver
         self.max_time = max_time
         self.warm_start = warm_start
         self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
@@ -186,17 +199,15 @@ class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 -
         X, y = self._check_training(X, y)
         classes = labels_of(y)
         kind = check_choice("multi_class", self.multi_class, ("ovr", "crammer_singer", "ovo"))
-        loss = CLASSIFICATION[check_choice("loss", self.loss, CLASSIFICATION)]
-        if self._hard():
+        loss = self._checked_loss(kind)
+        sparse = self.penalty == "l1"
+        if not sparse and self._hard():
             return self._fit_hard(X, y, sample_weight)
-        sparse = check_choice("penalty", self.penalty, ("l2", "l1")) == "l1"
-        if sparse:
-            check_l1(self)
         cost = sample_costs(X, self.C, self.lam, sample_weight)
         cost = class_costs(cost, self.class_weight, classes, y)
         check_several_classes(classes, y, cost)
         self.classes_ = classes
-        if sparse:
+        if self.penalty == "l1":
             fit_l1(self, X, y, binary_targets(y, classes), cost)
         elif kind == "crammer_singer":
             self._fit_joint(X, y, cost)
@@ -210,24 +221,46 @@ class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 -
             members, targets = pair_targets(class_members(y, classes))
             costs = [cost[rows] for rows in members]
             self._fit_targets(X, y, targets, costs, loss, members=members)
+        self._keep_for_probabilities(X, y, cost, self._members)
         return self
 
+    def _trap(self, X: Matrix) -> str:
+        return super()._trap(X) or one_class_only(self._labels, X)
+
+    def _labels(self, rows: Matrix) -> NDArray[Any]:
+        """Return the label of every row."""
+        values = np.asarray(rows @ self.coef_.T + self.intercept_)
+        if values.shape[1] == 1:
+            return np.asarray(self.classes_[(values[:, 0] > 0.0).astype(int)])
+        by_pairs = self._members is not None
+        scores = votes(values, len(self.classes_)) if by_pairs else values
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    def _checked_loss(self, kind: str) -> Loss:
+        """Return the loss, or say which penalty or kind of classes does not go with it."""
+        loss = CLASSIFICATION[check_choice("loss", self.loss, CLASSIFICATION)]
+        check_dual(self.dual)
+        if check_choice("penalty", self.penalty, ("l2", "l1")) == "l1":
+            check_l1(self)
+        if kind == "crammer_singer" and not loss.regularized:
+            raise ValueError(
+                f"multi_class='crammer_singer' is regularised, and loss={self.loss!r} is not. Use"
+                " loss='hinge', or multi_class='ovr'."
+            )
+        return loss
+
     def _hard(self) -> bool:
-        return self.lam is None and isinstance(self.C, numbers.Real) and float(self.C) == math.inf
+        return self.lam is None and is_infinite(self.C)
 
     def _fit_hard(self, X: Any, y: Any, sample_weight: Any) -> LinearSVC:
         """Fit a hard margin: by SMO, whatever the solver."""
-        from maxmargin.estimators.kernel import SVC  # noqa: PLC0415 - SVC is built on LinearSVC
-
         if self._intercept() is Intercept.PENALIZED or self.loss == "perceptron":
             raise ValueError(
-                "C=inf is for the hinge losses, with a free intercept or none. For a penalised one"
-                " append a column of ones to X and give fit_intercept=False."
+                "C must be a positive finite number, got inf. With the hinge losses it asks for a"
+                " hard margin, with a free intercept (penalized_intercept=False) or none. For a"
+                " penalised one append a column of ones to X and give fit_intercept=False."
             )
-        names = ("C", "fit_intercept", "multi_class", "class_weight", "tol", "max_time", "n_jobs")
-        shared = {name: getattr(self, name) for name in names}
-        svc = SVC(kernel="linear", verbose=self.verbose, max_iter=self.max_iter, **shared)
-        fit_hard_linear(self, svc, X, y, sample_weight)
+        fit_hard_linear(self, X, y, sample_weight)
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -237,8 +270,34 @@ class LinearSVC(LinearClassifier, SparseCoefMixin, LinearModel):  # noqa: D101 -
         the pairs squeezed below a third of a vote.
         """
         values = super().decision_function(X)
-        by_pairs = self._members is not None
-        return votes(values, len(self.classes_)) if by_pairs else values
+        return votes(values, len(self.classes_)) if self._members is not None else values
+
+    def _value_blocks(self, X: Any) -> Iterator[Array]:
+        values = decision_values(self, X)
+        return iter([values if values.ndim == 2 else values[:, np.newaxis]])
+
+    def _winners(self, values: Array) -> NDArray[np.intp]:
+        if len(self.classes_) == 2:
+            return (values[:, 0] > 0.0).astype(np.intp)
+        if self._members is not None:
+            values = votes(values, len(self.classes_))
+        return np.asarray(values.argmax(axis=1))
+
+    def _decision(self) -> Decision:
+        return decision_of(self.multi_class)
+
+    def _expansions(self) -> list[tuple[Array, float]]:
+        if self.multi_class == "crammer_singer":
+            return joint_expansions(self.solution_.beta.T)
+        if self.penalty == "l1":  # no share is known: the scores are those of the fit
+            return [(0.0 * solution.beta, 1.0) for solution in self.solutions_]
+        return [(solution.beta, 1.0) for solution in self.solutions_]
+
+    def _geometry(self) -> Geometry:
+        kind = self._intercept()
+        constant = self._scaling() ** 2 if kind is Intercept.PENALIZED else 0.0
+        soft = self.loss == "squared_hinge"
+        return Geometry(Linear(), kind is Intercept.FREE, constant, soft)
 
 
 class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is composed
@@ -247,13 +306,15 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
     Minimises ½‖w‖² + Σ C_i ℓ(y_i − <w, x_i> − b). The squared losses have no factor ½, so
     `loss="squared"` is ridge regression with alpha = 1/(2C).
 
+    With b penalised like a weight, which is the default, this is `sklearn.svm.LinearSVR`.
+
     Parameters
     ----------
-    {_PARAMETERS}
-    loss : {{"epsilon_insensitive", "squared_epsilon_insensitive", "squared"}}
-        Default "epsilon_insensitive".
     epsilon : float, default=0.0
         Errors up to this size cost nothing. Choose it by the scale of y. The squared loss has none.
+    loss : {{"epsilon_insensitive", "squared_epsilon_insensitive", "squared"}}
+        Default "epsilon_insensitive".
+    {_PARAMETERS}
 
     Attributes
     ----------
@@ -262,42 +323,45 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
 
     def __init__(
         self,
-        C: float = 1.0,
         *,
-        lam: float | None = None,
-        loss: str = "epsilon_insensitive",
         epsilon: float = 0.0,
-        solver: str | Solver = "auto",
         tol: float = 1e-3,
+        C: float = 1.0,
+        loss: str = "epsilon_insensitive",
         fit_intercept: bool = True,
-        penalized_intercept: bool = False,
         intercept_scaling: float = 1.0,
+        dual: bool | str = "auto",
+        verbose: int = 0,
+        random_state: Any = None,
         max_iter: int | None = 10_000,
+        penalized_intercept: bool = True,
+        lam: float | None = None,
+        solver: str | Solver = "auto",
         max_time: float | None = None,
         warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
     ) -> None:
-        self.C = C
-        self.lam = lam
-        self.loss = loss
         self.epsilon = epsilon
-        self.solver = solver
         self.tol = tol
+        self.C = C
+        self.loss = loss
         self.fit_intercept = fit_intercept
-        self.penalized_intercept = penalized_intercept
         self.intercept_scaling = intercept_scaling
+        self.dual = dual
+        self.verbose = verbose
+        self.random_state = random_state
         self.max_iter = max_iter
+        self.penalized_intercept = penalized_intercept
+        self.lam = lam
+        self.solver = solver
         self.max_time = max_time
         self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
         """Fit to the rows of X with targets y; `sample_weight` multiplies C."""
         X, y = self._check_training(X, y, y_numeric=True)
         name = check_choice("loss", self.loss, REGRESSION)
+        check_dual(self.dual)
         epsilon = check_tube(self.epsilon)
         cost = sample_costs(X, self.C, self.lam, sample_weight)
         target, level = real_targets(y), UNMOVED

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
 from maxmargin.data.problem import Problem
-from maxmargin.data.targets import sample_costs, side_costs
+from maxmargin.data.targets import ONE_LEFT, sample_costs, side_costs
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._kernel_tasks import Posed
@@ -74,6 +74,7 @@ class NuSVC(SVC):
     """
 
     solver, fit_intercept, multi_class = "smo", True, "ovo"
+    _one_left = f"specified nu is infeasible. {ONE_LEFT}"
 
     def __init__(
         self,
@@ -84,11 +85,11 @@ class NuSVC(SVC):
         gamma: float | str = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
-        probability: bool = False,
+        probability: bool | str = "deprecated",
         tol: float = 1e-3,
         cache_size: float | None = None,
         class_weight: dict[Any, float] | str | None = None,
-        max_iter: int | None = None,
+        max_iter: int | None = -1,
         max_time: float | None = None,
         warm_start: bool = False,
         decision_function_shape: str = "ovr",
@@ -135,9 +136,9 @@ class NuSVC(SVC):
         one, other = list(itertools.combinations(self.classes_.tolist(), 2))[worst]
         most = _check_nu(self.nu) / (1.0 + abs(excesses[worst]))
         return (
-            f"nu={self.nu:g} is infeasible for classes {one!r} and {other!r}: both must supply half"
-            f" of it, and the smaller one has a share of {0.5 * most:.4g}, so that nu can be at"
-            f" most {most:.4g}"
+            f"specified nu is infeasible for classes {one!r} and {other!r}: both must supply half"
+            f" of nu={self.nu:g}, and the smaller one has a share of {0.5 * most:.4g}, so that nu"
+            f" can be at most {most:.4g}"
         )
 
     def _solve(self, posed: Posed, tasks: list[Task], *, pairs: bool = False) -> Progress:
@@ -147,6 +148,7 @@ class NuSVC(SVC):
         if infeasible and self.class_weight is None:
             raise ValueError(f"{infeasible}. {_LOWER_NU}")
         progress = super()._solve(posed, tasks, pairs=pairs)
+        self._refuse_no_margin()
         if infeasible:
             warn(
                 f"{infeasible} with these class weights. The model is that of SVC with"
@@ -154,6 +156,25 @@ class NuSVC(SVC):
                 UserWarning,
             )
         return progress
+
+    def _refuse_no_margin(self) -> None:
+        """Refuse w = 0 as the whole answer; where it is that of some pairs, say so."""
+        pairs = itertools.combinations(self.classes_.tolist(), 2)
+        flat = [
+            pair for pair, found in zip(pairs, self.solutions_, strict=True) if _no_margin(found)
+        ]
+        if not flat:
+            return
+        which = " and ".join(repr(label) for label in flat[0])
+        text = (
+            f"nu={self.nu:g} leaves no margin between classes {which}: w = 0 is the optimum,"
+            f" because means of the two with the weights that it allows coincide, to {SHORT:g} of"
+            " the size of their terms in the kernel's space. Raise nu, or choose another kernel or"
+            " gamma."
+        )
+        if len(flat) == len(self.solutions_):
+            raise ValueError(text)
+        warn(f"{text} Until then f is 0 for {len(flat)} of the pairs of classes.", UserWarning)
 
     def _notes(self, y: Array, cost: Array) -> dict[str, float]:
         return {"excess": self._excess(y, cost)}
@@ -180,17 +201,13 @@ class NuSVC(SVC):
 
     def _unit(self, solution: Solution) -> float:
         rho = solution.loss.target_scale
-        if solution.status is Status.OPTIMAL and not solution.w.any():
-            raise ValueError(
-                f"nu={self.nu:g} leaves no margin: w = 0 is the optimum, because means of the two"
-                f" classes with the weights that it allows coincide, to {SHORT:g} of the size of"
-                " their terms in the kernel's space. Raise nu, or choose another kernel or gamma."
-            )
         if solution.certificate.primal < 0.0 < rho:  # −½‖w‖² at the optimum, so that ρ > 0
             return rho * (1.0 + abs(_excess_of(solution)))
         return rho if rho > 0.0 else 1.0
 
     def _offset(self, solution: Solution) -> Any:
+        if _no_margin(solution):
+            return 0.0 * solution.b
         return solution.b + _excess_of(solution) * solution.loss.target_scale
 
     def _each(self, value: Callable[[Solution], float]) -> Any:
@@ -219,6 +236,11 @@ def _largest_nu(y: NDArray[Any]) -> float:
     """Return the largest ν that is feasible for every two classes, unless weights say otherwise."""
     counts = np.unique(y, return_counts=True)[1]
     return float(2.0 * counts.min() / (counts.min() + counts.max()))
+
+
+def _no_margin(solution: Solution) -> bool:
+    """Whether w = 0 is the optimum, proven."""
+    return solution.status is Status.OPTIMAL and not solution.w.any()
 
 
 def _excess_of(solution: Solution) -> float:
@@ -264,7 +286,7 @@ class NuSVR(SVR):
         shrinking: bool = True,
         tol: float = 1e-3,
         cache_size: float | None = None,
-        max_iter: int | None = None,
+        max_iter: int | None = -1,
         max_time: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -343,7 +365,7 @@ class OneClassSVM(OutlierMixin, KernelModel):
         tol: float = 1e-3,
         nu: float = 0.5,
         cache_size: float | None = None,
-        max_iter: int | None = None,
+        max_iter: int | None = -1,
         max_time: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -366,7 +388,7 @@ class OneClassSVM(OutlierMixin, KernelModel):
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Fit to the rows of X; y is for the scores of callbacks only, 1 for all rows if None."""
-        X = self._check_rows(X)
+        X = self._training(X, "no_validation")
         _check_nu(self.nu)
         cost = sample_costs(X, 1.0, None, sample_weight)
         inside = np.ones(X.shape[0])
@@ -396,11 +418,6 @@ class OneClassSVM(OutlierMixin, KernelModel):
         return NuObjective(problem, HINGE, Intercept.NONE, kernel, nu_sum)
 
     @property
-    def coef_(self) -> Array:
-        """The weights of a linear kernel."""
-        return self._linear_weights(lambda: self.dual_coef_)
-
-    @property
     def margin_errors_(self) -> float:
         """Share of outliers among the samples; at most ν."""
         return self.solution_.notes["margin_errors"]
@@ -413,7 +430,7 @@ class OneClassSVM(OutlierMixin, KernelModel):
     def score_samples(self, X: Any) -> Array:
         """<w, φ(x)> of each row."""
         check_is_fitted(self)
-        return np.asarray(self._values(X, self.dual_coef_)[:, 0])
+        return np.asarray(self._values(X, self._coef)[:, 0])
 
     def decision_function(self, X: Any) -> Array:
         """f(x) of each row, negative for outliers."""

@@ -25,7 +25,6 @@ from maxmargin.data.targets import (
 )
 from maxmargin.estimators._base import (
     LinearModel,
-    check_joint_loss,
     fitting,
     unchanged_on_failure,
 )
@@ -55,14 +54,14 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
     """SVM by Pegasos: stochastic subgradient steps of length 1/(λt).
 
     `fit` runs epochs until the gap is proven or `max_iter` is reached; `partial_fit` takes one pass
-    over each batch of a stream. The objective is that of `LinearSVC(lam=lam)`, which reaches tight
-    tolerances much faster; with a kernel it is that of `SVC(C=1/(n lam))`, with several classes one
-    against the rest.
+    over each batch of a stream. The objective is that of `LinearSVC(lam=lam, loss="hinge",
+    penalized_intercept=False)`, which reaches tight tolerances much faster; with a kernel it is
+    that of `SVC(C=1/(n lam))`, with several classes one against the rest.
 
     Parameters
     ----------
-    lam : float, default=1e-4
-        The regularisation λ of λ/2 ‖w‖² + mean loss.
+    lam : float, default=0.03
+        The regularisation λ of λ/2 ‖w‖² + mean loss. The number of steps grows like 1/λ.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The loss.
     sampling : {"shuffle", "uniform"}, default="shuffle"
@@ -92,8 +91,9 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
         Factors of the loss by class; "balanced" needs all samples at once, so not on a stream.
     tol : float, default=1e-2
         Relative duality gap to prove.
-    fit_intercept, penalized_intercept, intercept_scaling, max_iter, max_time, warm_start, n_jobs, \
-random_state, verbose
+    penalized_intercept : bool, default=False
+        Penalise the intercept like a weight. By default it is free.
+    fit_intercept, intercept_scaling, max_iter, max_time, warm_start, n_jobs, random_state, verbose
         As for `LinearSVC`.
 
     Attributes
@@ -111,11 +111,11 @@ random_state, verbose
         Steps taken.
     """
 
-    _no_limit: tuple[int | None, ...] = (None,)
+    _keeps_state = True  # partial_fit goes on from fit
 
     def __init__(
         self,
-        lam: float = 1e-4,
+        lam: float = 0.03,
         *,
         loss: str = "hinge",
         sampling: Literal["shuffle", "uniform"] = "shuffle",
@@ -133,7 +133,7 @@ random_state, verbose
         fit_intercept: bool = True,
         penalized_intercept: bool = False,
         intercept_scaling: float = 1.0,
-        max_iter: int | None = 1000,
+        max_iter: int | None = 10_000,
         max_time: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -212,6 +212,11 @@ random_state, verbose
             raise ValueError(
                 f"multi_class='crammer_singer' is for linear problems here, got kernel="
                 f"{self.kernel!r}. Use kernel=None, or multi_class='ovr'."
+            )
+        if kind == "crammer_singer" and self.loss != "hinge":
+            raise ValueError(
+                f"multi_class='crammer_singer' is the hinge loss of K classes, got loss="
+                f"{self.loss!r}. Use loss='hinge', or multi_class='ovr'."
             )
         return kind == "crammer_singer"
 
@@ -387,9 +392,7 @@ random_state, verbose
 
     def _open_streams(self, X: Matrix, weight: Array, fitted: Sequence[Solution]) -> None:
         """One stream for each binary problem, at 0 or where `fit` ended."""
-        if joint := self._joint:
-            check_joint_loss(self.loss)
-        one = joint or len(self.classes_) == 2
+        one = self._joint or len(self.classes_) == 2
         seeds = check_random_state(self.random_state).randint(
             2**31, size=1 if one else len(self.classes_)
         )

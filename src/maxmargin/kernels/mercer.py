@@ -33,6 +33,12 @@ class MercerReport:
     witness: Array | None
     rows: NDArray[np.intp]
 
+    def __repr__(self) -> str:
+        return (
+            f"MercerReport(passed={self.passed}, smallest={self.smallest:.3g},"
+            f" largest={self.largest:.3g}, n_samples={self.n_samples})"
+        )
+
     @property
     def passed(self) -> bool:
         """Whether no negative direction was found; on other samples there may be one."""

@@ -13,6 +13,7 @@ from maxmargin.objectives.crammer_singer import CrammerSingerObjective
 from maxmargin.objectives.hard_margin import HardMarginObjective
 from maxmargin.objectives.kernel import KernelObjective
 from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObjective
+from maxmargin.objectives.l1 import L1Objective
 from maxmargin.objectives.linear import LinearObjective
 from maxmargin.objectives.nu import NuObjective
 from maxmargin.objectives.scalar import ScalarObjective
@@ -23,6 +24,7 @@ __all__ = [
     "Intercept",
     "KernelCrammerSingerObjective",
     "KernelObjective",
+    "L1Objective",
     "LinearObjective",
     "NuObjective",
     "Objective",

@@ -58,6 +58,16 @@ class L1Objective(LinearObjective):
         needed = 1.0 / math.sqrt(longest) if longest > 0.0 else math.inf
         return NEGLIGIBLE * min(self.at_zero, needed)
 
+    @cached_property
+    def divisor(self) -> Array:
+        """2C_i, any other number at cost 0: α_i over that is the slack that belongs to α_i."""
+        return np.where(self.problem.cost > 0.0, 2.0 * self.problem.cost, 1.0)
+
+    @cached_property
+    def lengths(self) -> Array:
+        """‖x_i‖ of every row."""
+        return np.asarray(np.sqrt(self.problem.squared_norms))
+
     def regularizer(self, w: Array, b: float) -> float:
         """‖w‖₁, and the intercept's share if it is penalised."""
         size = float(np.abs(w).sum())
@@ -172,7 +182,7 @@ def _scaled(objective: L1Objective, beta: Array, columns: Array, most: float = m
     mass, square = float(alpha.sum()), _curved(objective, alpha)
     if not square > 0.0:
         return _Dual(np.zeros_like(beta), np.zeros_like(columns), 0.0, 0.0)
-    lengths = float(np.einsum("i,i->", alpha, np.sqrt(problem.squared_norms)))
+    lengths = float(np.einsum("i,i->", alpha, objective.lengths))
     error = dual_error(objective, lengths, mass)
     largest = float(np.abs(columns).max(initial=0.0))
     if objective.intercept is Intercept.PENALIZED:
@@ -192,13 +202,7 @@ def _exact_sum(beta: Array) -> float:
 
 def _curved(objective: L1Objective, alpha: Array) -> float:
     """Σ α_i² / 4C_i."""
-    return 0.5 * float((alpha * _half(objective, alpha)).sum())
-
-
-def _half(objective: L1Objective, alpha: Array) -> Array:
-    """α_i / 2C_i, the slacks that belong to α."""
-    cost = objective.problem.cost
-    return np.divide(0.5 * alpha, cost, out=np.zeros_like(alpha), where=cost > 0.0)
+    return 0.5 * float((alpha * (alpha / objective.divisor)).sum())
 
 
 def _certified(objective: L1Objective, w: Array, b: float, dual: _Dual, z: Array) -> Certificate:
@@ -244,7 +248,7 @@ def _column_parts(objective: L1Objective, w: Array, b: float, dual: _Dual) -> fl
 def _row_parts(objective: L1Objective, alpha: Array, rest: Array) -> _Losses:
     """Return the rows' sums from rest = 1 − y f."""
     cost, slack = objective.problem.cost, np.maximum(0.0, rest)
-    brackets = cost * (slack - _half(objective, alpha)) ** 2 + alpha * np.maximum(0.0, -rest)
+    brackets = cost * (slack - alpha / objective.divisor) ** 2 + alpha * np.maximum(0.0, -rest)
     return _Losses(float((cost * slack**2).sum()), float(alpha.sum()), float(brackets.sum()))
 
 
@@ -256,7 +260,7 @@ def _doubt(objective: L1Objective, sums: _Losses, error: float) -> float:
 def _violation(objective: L1Objective, w: Array, dual: _Dual, rest: Array) -> float:
     """Return the worst violation of α_i = 2 C_i ξ_i, of α_i (m_i − 1) ≤ 0, of w_j c_j = |w_j|."""
     alpha, used, cost = np.abs(dual.beta), w != 0.0, objective.problem.cost
-    apart = np.abs(np.maximum(0.0, rest) - _half(objective, alpha))
+    apart = np.abs(np.maximum(0.0, rest) - alpha / objective.divisor)
     beyond = np.maximum(0.0, -rest)
     columns = 1.0 - np.sign(w[used]) * dual.columns[used]
     return float(

@@ -184,7 +184,7 @@ def _summed_exactly(
     problem, loss, squares = objective.problem, objective.loss, _core.Squares(w, dual_w)
     dual_b, y = objective.intercept_of(beta), problem.y
     residual = exact_residuals(problem, w, b, loss.target_scale * y)
-    losses, brackets = exact_brackets(loss, y, problem.cost, beta, residual)
+    losses, brackets, slack = exact_brackets(loss, y, problem.cost, beta, residual)
     primal = objective.regularized(squares.own, b) + float(losses.sum())
     apart = objective.regularized(squares.apart, b - dual_b)
     size = float(np.einsum("i,i->", np.abs(beta), np.sqrt(problem.squared_norms)))
@@ -192,7 +192,7 @@ def _summed_exactly(
     lost = error * (math.sqrt(2.0 * apart) + 0.5 * error)
     slip = rounding_slip(objective.intercept is Intercept.FREE, b, math.fsum(beta), part.size)
     length = math.sqrt(squares.own)
-    lost += slip + value_doubt(objective, part, row_error(problem, length, b))
+    lost += slip + value_doubt(objective, part, row_error(problem, length, b), slack)
     lost = lost if lost > UNIT * primal else 0.0  # less than the last digit of P
     gap = float(brackets.sum()) + apart + lost
     dual_square = objective.regularized(squares.dual, dual_b)

@@ -59,8 +59,8 @@ def exact_residuals(problem: Problem, w: Array, b: float, target: Array) -> tupl
 
 def exact_brackets(
     loss: Loss, y: Array, cost: Array, beta: Array, residual: tuple[Array, Array]
-) -> tuple[Array, Array]:
-    """Return C_i ℓ(z_i), and C_i ℓ(z_i) + z_i β_i − conjugate_i(β_i) for a feasible β.
+) -> tuple[Array, Array, Array]:
+    """Return C_i ℓ(z_i), C_i ℓ(z_i) + z_i β_i − conjugate_i(β_i) for a feasible β, and the slacks.
 
     The residual is target − z as high + low. With the slack m = |residual| − ε on the costly side
     the bracket is (C − |β|) m or −|β| m, or C (m − |β|/2C)² for a squared loss.
@@ -73,10 +73,10 @@ def exact_brackets(
     away = np.where(towards * beta < 0.0, 2.0 * size * (miss + loss.epsilon), 0.0)  # the wrong side
     if loss.bounded:
         parts = np.where(miss > 0.0, (cost - size) * miss, -size * miss)
-        return cost * slack, np.maximum(parts, 0.0) + away
+        return cost * slack, np.maximum(parts, 0.0) + away, miss
     half = np.divide(size, 2.0 * cost, out=np.zeros_like(size), where=cost > 0.0)
     parts = np.where(miss > 0.0, cost * (miss - half) ** 2, cost * half**2 - size * miss)
-    return cost * slack**2, np.maximum(parts, 0.0) + away
+    return cost * slack**2, np.maximum(parts, 0.0) + away, miss
 
 
 def counts(doubt: float, gap: float, primal: float) -> bool:
@@ -105,9 +105,16 @@ def row_error(problem: Problem, length: float, b: float) -> float:
     return error + (UNIT * abs(b) if rows is not None or level.height else 0.0)
 
 
-def value_doubt(objective: ScalarObjective, part: _core.Tally, error: float) -> float:
-    """Return how much an error of every f(x_i) may add to the gap."""
+def value_doubt(
+    objective: ScalarObjective, part: _core.Tally, error: float, slack: Array | None = None
+) -> float:
+    """Return how much an error of every f(x_i) may add to the gap.
+
+    With slacks given, samples that it cannot bring to the costly side have no loss.
+    """
     cost = objective.problem.extent.total_cost
+    if slack is not None:
+        cost = float(objective.problem.cost.sum(where=slack > -error))
     if objective.loss.bounded:
         return float(error * (cost + part.size))
     rates = 2.0 * math.sqrt(cost * part.losses) + part.size

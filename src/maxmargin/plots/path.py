@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from maxmargin.data.arrays import Array
 from maxmargin.data.checks import check_choice
+from maxmargin.kernels.pairwise import plain
 from maxmargin.plots._style import colour, dash, finish, marker, new_axes
 from maxmargin.theory.model_certificate import read
 from maxmargin.theory.posed import Data, Posed
@@ -56,7 +57,7 @@ class PathDisplay:
                 raise ValueError("A path is of one problem: give samples of two classes.")
             assert posed.beta is not None
             shares.append(np.abs(posed.beta) / posed.cost)
-            weights.append(np.ravel(model.coef_) if hasattr(model, "coef_") else None)
+            weights.append(np.ravel(plain(model.coef_)) if hasattr(model, "coef_") else None)
         whole = None if weights[0] is None else np.array(weights)
         return cls(Cs, whole, np.array(shares)).plot(quantity=quantity, ax=ax)
 

@@ -76,12 +76,12 @@ class Monitor:
         self._n_iter = 0
         self._unmoved = 0  # gap checks in a row
 
-    def on(self, objective: Objective, rough: float) -> Monitor:
-        """Return a monitor of a problem on the way, to a gap not below that, of which none is told.
+    def on(self, objective: Objective, tol: float) -> Monitor:
+        """Return a monitor of a problem on the way, to that gap, of which none is told.
 
         It has the same limits and the same clock.
         """
-        stopping = replace(self.stopping, tol=max(rough, self.stopping.tol))
+        stopping = replace(self.stopping, tol=tol)
         return Monitor(objective, stopping, self._interrupt, None, self._begin)
 
     @property

@@ -25,7 +25,7 @@ _LAST = (1e-5, 1e-9)
 #: Samples up to which all may be columns of the last round.
 _MOST = 5000
 
-#: A margin below which a training error is tried again, as it may be none at the exact optimum.
+#: The least margin of a training error that is believed without a refit.
 _CLEAR = 1e-6
 
 _EXACT = "The solution is unique: f(x_i) is the same at all optima without sample i."
@@ -41,7 +41,8 @@ class LeaveOneOut(Result):
     errors : ndarray of bool
         Which samples these are; those of weight 0 are left out.
     values : ndarray
-        y_i f(x_i) of the machine without sample i, where it was computed: exact in sign.
+        y_i f(x_i) of the machine without sample i, where a refit was made, else with it: exact in
+        sign. −∞ for the only sample of its class.
     n_support, n_refits : int
         Support vectors, and how many of these took a refit.
     n_unproven : int
@@ -81,7 +82,9 @@ def _left_out(machine: Machine) -> LeaveOneOut:
     proven = values > 0.0  # and so of all that are no support vectors
     support = np.flatnonzero(removals.beta)
     samples = removals.columns[support]
-    wrong = values[samples] < -_CLEAR
+    lone = machine.free & (_n_alike(machine)[samples] == 1)  # without it there is one class
+    values[samples[lone]] = -math.inf
+    wrong = values[samples] < -_clear(removals)
     proven[samples], proven[samples[wrong]] = False, True
     open_ = support[~wrong]
     spans = removals.spans(open_)
@@ -107,6 +110,19 @@ def _left_out(machine: Machine) -> LeaveOneOut:
         n_refits=n_refits,
         n_unproven=int(np.count_nonzero(~proven & used)),
     )
+
+
+def _n_alike(machine: Machine) -> NDArray[np.intp]:
+    """Return how many samples have the label of each."""
+    up = (machine.y > 0.0) & (machine.cost > 0.0)
+    down = (machine.y < 0.0) & (machine.cost > 0.0)
+    return np.asarray(np.where(up, np.count_nonzero(up), np.count_nonzero(down)))
+
+
+def _clear(removals: Removals) -> float:
+    """Return by how much f may miss that of the exact optimum: ‖w − w*‖² is at most 2 G."""
+    longest = math.sqrt(float(removals.machine.diagonal.max()))
+    return max(_CLEAR, 2.0 * math.sqrt(2.0 * removals.gap) * longest)
 
 
 def _tried(

@@ -124,19 +124,6 @@ class Machine:
         """Return the kernel values of some samples with others."""
         return np.asarray(self.kernel(self.X[rows], self.X[columns]) + self.constant)
 
-    def b_of(self, miss: Array, inside: NDArray[np.bool_]) -> float:
-        """Return the intercept: the mean of y − Kβ over the support vectors on the edge."""
-        if not self.free:
-            return 0.0
-        return float(miss[inside].mean()) if inside.any() else self.b_seen
-
-    @cached_property
-    def b_seen(self) -> float:
-        """The intercept that goes with the kernel's own origin."""
-        at = self.support[:1] if len(self.support) else np.zeros(1, dtype=np.intp)
-        sums = self.gram(at, self.support) @ self.part.beta[self.support]
-        return float(self.f[at][0] - sums[0])
-
     def blocks(self, width: int) -> list[slice]:
         """Return row ranges of so many that `width` values of each are not too many."""
         step = max(1, VALUES_PER_BLOCK // max(1, width))

@@ -13,6 +13,7 @@ from scipy import sparse
 from maxmargin.data.arrays import Array, view_rows
 from maxmargin.data.checks import check_count
 from maxmargin.estimators._samples import parts_of
+from maxmargin.kernels.pairwise import plain
 from maxmargin.teaching import perceptron
 from maxmargin.theory.machine import Indices, Machine
 from maxmargin.theory.result import Result, vacuous
@@ -209,7 +210,7 @@ def novikoff(model: Any, X: Any, y: Any, *, max_epochs: int = 1000) -> Novikoff:
         raise ValueError("Novikoff's theorem is about linear machines here. Give a LinearSVC.")
     rows = model._check_rows(X, reset=False)
     rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
-    w, b = np.asarray(model.coef_[0]), float(model.intercept_[0])
+    w, b = np.asarray(plain(model.coef_)[0]), float(model.intercept_[0])
     if model.fit_intercept:
         rows, w = np.column_stack([rows, np.ones(len(rows))]), np.append(w, b)
     radius = math.sqrt(float(np.einsum("ij,ij->i", rows, rows).max()))
@@ -312,7 +313,7 @@ def maximum_margin(model: Any, X: Any, y: Any) -> MaximumMargin:
     used, norm = machine.cost > 0.0, machine.norm
     margin = float((machine.y * machine.f)[used].min()) / norm
     dual = machine.part.solution.certificate.dual
-    coef = np.asarray(model.coef_[0]) if hasattr(model, "coef_") else None
+    coef = np.asarray(plain(model.coef_)[0]) if hasattr(model, "coef_") else None
     return MaximumMargin(
         margin,
         ("The samples are separable, as the fit has proven.",),

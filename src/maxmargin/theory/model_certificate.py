@@ -243,6 +243,11 @@ def _joint(posed: PosedJoint, tol: float) -> Certificate:
     beta = _joint_dual_point(posed, tol) if posed.beta is None else posed.beta
     if posed.kernel is not None:
         expansion = KernelCrammerSingerObjective(problem, K, posed.intercept, kernel=posed.kernel)
+        if not np.array_equal(posed.w.T, beta):
+            raise ValueError(
+                "The model's coefficients differ from its dual point, by which they are judged."
+                " Fit it again."
+            )
         return expansion.certify(PrimalDual(beta.T, posed.b, beta))
     objective = CrammerSingerObjective(problem, K, posed.intercept, posed.scaling)
     w = np.ascontiguousarray(posed.w)

@@ -81,7 +81,7 @@ def pegasos_rate(
     lam = check_positive("lam", lam, advice="It is 1/(n_samples * C).")
     check_count("max_steps", max_steps, advice="It is T.")
     optimum = lam * LinearSVC(
-        lam=lam, fit_intercept=False, tol=1e-6, random_state=0
+        lam=lam, loss="hinge", fit_intercept=False, tol=1e-6, random_state=0
     ).fit(X, y).certificate_.dual  # fmt: skip
     looks = np.unique(np.geomspace(1, max_steps, 60).astype(np.intp))
     run = pegasos(X, y, lam, max_steps=max_steps, projection=projection, random_state=random_state)

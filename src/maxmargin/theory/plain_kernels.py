@@ -49,6 +49,9 @@ def _rational(values: Any) -> Numbers:
 #: Kernels of ⟨x, z⟩, ‖x‖² and ‖z‖².
 _OF_PRODUCTS = (Linear, Gaussian, Polynomial, Sigmoid)
 
+#: Error of γ‖a − b‖² from which on it is summed from differences.
+_MOST_LOST = 1e-13
+
 EXTENDED = Arithmetic(f"{np.finfo(np.longdouble).nmant + 1}-bit floating point", _extended, True)
 RATIONAL = Arithmetic("exact rational numbers", _rational, False)
 
@@ -119,8 +122,23 @@ def _formula(kernel: Kernel, A: Numbers, B: Numbers, arithmetic: Arithmetic) -> 
         return np.asarray(
             inner**kernel.degree if isinstance(kernel, Polynomial) else np.tanh(inner)
         )
-    apart = _by_rows(A, lambda a: _DISTANCES[type(kernel)](a, B).sum(axis=1))
+    apart = _squared_distances(A, B, gamma) if isinstance(kernel, Gaussian) else None
+    if apart is None:
+        apart = _by_rows(A, lambda a: _DISTANCES[type(kernel)](a, B).sum(axis=1))
     return np.asarray(np.exp(-gamma * apart))
+
+
+def _squared_distances(A: Numbers, B: Numbers, gamma: Numbers) -> Numbers | None:
+    """‖a‖² + ‖b‖² − 2⟨a, b⟩ as seen from amid the rows b: several times faster than differences.
+
+    None where too many digits would cancel.
+    """
+    middle = B.mean(axis=0)
+    A, B = A - middle, B - middle
+    of_A, of_B = ((M * M).sum(axis=1) for M in (A, B))
+    if gamma * max(of_A.max(), of_B.max()) * np.finfo(np.longdouble).eps > _MOST_LOST:
+        return None
+    return np.asarray(np.maximum(of_A[:, None] + of_B - 2 * (A @ B.T), 0))
 
 
 #: What the terms of a distance are.

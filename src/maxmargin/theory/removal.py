@@ -18,6 +18,7 @@ from scipy import linalg
 
 import maxmargin._core as _core
 from maxmargin.data.arrays import Array
+from maxmargin.runtime.memory import free_memory
 from maxmargin.theory.machine import Indices, Machine
 
 #: Of the mean k(x, x), added to the diagonal of K_JJ: η need not be exact, as ‖x_i − Σ η_j x_j‖² is
@@ -29,6 +30,9 @@ _FINE, _ROUNDING = 1e-11, 1e-13
 
 #: Values of f that are held at a time.
 _VALUES = 2**23
+
+#: By how much y f may fall short of 1 at a sample that is no column.
+_VIOLATED = 1e-9
 
 #: Most outer steps of the machine itself, and of a refit.
 _STEPS, _REFIT_STEPS = 100_000, 1000
@@ -66,19 +70,39 @@ class Removals:
         away = np.flatnonzero((machine.alpha == 0.0) & (machine.cost > 0.0))
         n_more = len(away) if everyone else len(support) // 2 + _FEW
         nearest = away[np.argsort((machine.y * machine.f)[away])[:n_more]]
-        self.columns = np.concatenate([support, nearest])
-        values = np.empty((machine.n, len(self.columns)))
-        for rows in machine.blocks(len(self.columns)):
-            values[rows] = machine.gram(rows, self.columns)
-        self.values = values
-        self.cost, self.curvature = machine.cost[self.columns], machine.curvature[self.columns]
-        self.y = machine.y[self.columns]
-        K = values[self.columns]
-        self.K = 0.5 * (K + K.T) + np.diag(self.curvature)
+        self._lay_out(np.concatenate([support, nearest]))
         self._solve()
+        while len(missed := self._missed()):
+            self._lay_out(np.append(self.columns, missed))
+            self._solve()
+        none, f, beta = np.zeros(0, dtype=np.intp), self.f[:, np.newaxis], self.beta[:, np.newaxis]
+        self.gap = float(self._gaps(none, f, beta)[0])
+
+    def _missed(self) -> Indices:
+        """Return the samples that should be columns: their α = 0 is not the optimum."""
+        machine = self.machine
+        violated = (machine.y * self.f < 1.0 - _VIOLATED) & (machine.cost > 0.0)
+        violated[self.columns] = False
+        return np.flatnonzero(violated)
+
+    def _lay_out(self, columns: Indices) -> None:
+        """Compute the kernel values of these columns with all samples."""
+        machine, self.columns = self.machine, columns
+        needed = 8.0 * len(columns) * (machine.n + 2.0 * len(columns))
+        if needed > free_memory():
+            raise MemoryError(
+                f"Leaving out each of {machine.n} samples with {len(machine.support)} support"
+                f" vectors needs {needed / 1e9:.1f} GB. Use theory.xi_alpha, or fewer samples."
+            )
+        self.values = np.empty((machine.n, len(columns)))
+        for rows in machine.blocks(len(columns)):
+            self.values[rows] = machine.gram(rows, columns)
+        self.cost, self.curvature = machine.cost[columns], machine.curvature[columns]
+        self.y, K = machine.y[columns], self.values[columns]
+        self.K = 0.5 * (K + K.T) + np.diag(self.curvature)
 
     def _solve(self) -> None:
-        """Solve the machine to the last digits: samples far from the margin keep α = 0."""
+        """Solve the machine to the last digits: samples that are no columns keep α = 0."""
         smo = self._smo(slice(None), self.y, self.lower, self.upper, 0.0)
         smo.start(self.machine.part.beta[self.columns][np.newaxis])
         smo.run(_FINE, 0.0, _STEPS, _never)
@@ -87,7 +111,8 @@ class Removals:
         found = self.z[self.columns] + self.curvature * self.beta
         inside = (self.beta > self.lower) & (self.beta < self.upper) & (self.beta != 0.0)
         self.free = np.flatnonzero(inside)
-        self.b = self.machine.b_of(self.y - found, inside)
+        miss = self.y - found
+        self.b = float(self._intercepts(miss[:, np.newaxis], self.beta[:, np.newaxis])[0])
         self.f = self.z + self.b
         self.dual = float(self.y @ self.beta - 0.5 * self.beta @ found)
 
@@ -217,7 +242,7 @@ class Removals:
     @property
     def _doubt(self) -> float:
         """What the gap of the solution, and rounding, may make of a comparison of values."""
-        return 10.0 * _FINE * abs(self.dual)
+        return max(10.0 * _FINE * abs(self.dual), 2.0 * self.gap)
 
     def deciding_gap(self, samples: Indices, f: Array) -> Array:
         """Return a gap that is small enough for `_decides` if f(x_i) will be about that large."""
@@ -301,21 +326,39 @@ class Removals:
         inside = (whole > lower) & (whole < upper) & (whole != 0.0)
         own = z[self.columns] + self.curvature[:, np.newaxis] * whole
         miss = self.y[:, np.newaxis] - own
-        count = inside.sum(axis=0)
-        b = np.where(count > 0, (miss * inside).sum(axis=0) / np.maximum(count, 1), self.b)
-        z += b if machine.free else 0.0
+        b = self._intercepts(miss, whole)
+        z += b
         f = z[self.columns[samples], rows]
         gap = self._gaps(samples, z, whole)
-        edge = miss - (b if machine.free else 0.0)
-        return f, self._decides(samples, f, gap, whole, np.where(inside, edge, np.inf))
+        if machine.free:  # Σ β = 0, or there is no bound
+            gap[np.abs(whole.sum(axis=0)) > 1e-9 * np.abs(whole).sum(axis=0)] = np.inf
+        return f, self._decides(samples, f, gap, whole, np.where(inside, miss - b, np.inf))
+
+    def _intercepts(self, miss: Array, beta: Array) -> Array:
+        """Return b of each column: the mean of y − Kβ on the edge, or amid what is allowed."""
+        if not self.machine.free:
+            return np.zeros(beta.shape[1])
+        lower, upper = self.lower[:, np.newaxis], self.upper[:, np.newaxis]
+        inside = (beta > lower) & (beta < upper) & (beta != 0.0)
+        least = np.where(beta < upper, miss, -np.inf).max(axis=0)
+        most = np.where(beta > lower, miss, np.inf).min(axis=0)
+        least, most = (
+            np.where(np.isfinite(least), least, most),
+            np.where(np.isfinite(most), most, least),
+        )
+        count = inside.sum(axis=0)
+        mean = (miss * inside).sum(axis=0) / np.maximum(count, 1)
+        return np.asarray(np.where(count > 0, mean, 0.5 * (least + most)))
 
     def _gaps(self, samples: Indices, f: Array, beta: Array) -> Array:
-        """P − D of each point, without its sample: a sum of Fenchel-Young gaps."""
+        """P − D of each point, without its sample if there is one: Fenchel-Young gaps."""
         machine, cost = self.machine, self.machine.cost
         slack = np.maximum(0.0, 1.0 - machine.y[:, np.newaxis] * f)
         loss = slack if machine.part.loss.bounded else slack**2
         values = cost @ loss
-        values -= cost[self.columns[samples]] * loss[self.columns[samples], np.arange(f.shape[1])]
+        if len(samples):
+            at = self.columns[samples]
+            values -= cost[at] * loss[at, np.arange(f.shape[1])]
         pull = beta * (self.y[:, np.newaxis] - f[self.columns])
         pull -= 0.5 * self.curvature[:, np.newaxis] * beta**2
         sizes = values + np.abs(pull).sum(axis=0)

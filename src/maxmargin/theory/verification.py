@@ -95,7 +95,7 @@ def verify(
 ) -> Verification:
     """Recompute what a fitted model of this package claims, from its attributes and the data.
 
-    The problem is made again of the model's parameters, X, y and the weights: costs, labels, γ,
+    The problem is derived again from the parameters, X, y and the weights: costs, labels, γ,
     kernel values, f(x), P and D by their textbook formulas in plain NumPy and extended precision,
     with no code in common with the solvers and `maxmargin.certificate`. The result is true as a
     condition if the dual point is feasible, P − D is no more than the gap that was claimed, and
@@ -119,9 +119,9 @@ def verify(
     """
     if not ours.reads(model):
         raise TypeError(
-            f"verify is for fitted models of maxmargin, got a {type(model).__name__}: others claim"
-            " nothing that could be checked. maxmargin.certify(model, X, y) proves how good they"
-            " are."
+            "verify is for maxmargin's linear and kernel machines, got a"
+            f" {type(model).__name__}. For models of other libraries maxmargin.certify(model, X, y)"
+            " proves how good they are."
         )
     arithmetic = RATIONAL if exact else EXTENDED
     solutions = model._solved("certificate")

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from maxmargin import Intercept, LinearObjective, LinearSVC, Problem, Status
+from maxmargin import Intercept, LinearObjective, Problem, Status
 from maxmargin.losses import HINGE
 from maxmargin.solvers.linear.intercept import short_bias_of
+from synthetic import free_svc
 
 
 def wide(n=6000, d=1_000_000, stored=50):
@@ -21,14 +22,14 @@ def wide(n=6000, d=1_000_000, stored=50):
 @pytest.mark.parametrize("C", [1.0, 100.0])
 def test_wide_sparse_rows_take_few_epochs(C):
     X, y = wide()
-    model = LinearSVC(C=C, loss="hinge", solver="dual_cd", random_state=0, max_iter=60).fit(X, y)
+    model = free_svc(C=C, loss="hinge", solver="dual_cd", random_state=0, max_iter=60).fit(X, y)
     assert model.certificate_.status is Status.OPTIMAL
 
 
 def test_several_classes_of_wide_sparse_rows_take_few_epochs():
     X, y = wide()
     y = y + 2.0 * (np.arange(len(y)) % 2)
-    model = LinearSVC(loss="hinge", solver="dual_cd", random_state=0, max_iter=60).fit(X, y)
+    model = free_svc(loss="hinge", solver="dual_cd", random_state=0, max_iter=60).fit(X, y)
     assert model.certificate_.status is Status.OPTIMAL
 
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.svm import l1_min_c
 
-from maxmargin import Intercept, LinearObjective, Problem, Status, _core
+from maxmargin import Intercept, LinearObjective, LinearSVC, Problem, Status, _core
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.objectives.base import PrimalDual
 from maxmargin.objectives.l1 import L1Objective
@@ -335,3 +336,14 @@ def test_an_interrupt_ends_the_fit():
     interrupt.requested = True
     solution = L1().solve(objective, Monitor(objective, Stopping(1e-12), interrupt), Start())
     assert solution.status is Status.INTERRUPTED
+
+
+@pytest.mark.parametrize("excess", [1.001, 1.01, 1.1])
+def test_weights_are_found_just_above_the_least_cost_of_use(excess):
+    """There w = 0 is within the default tol of the optimum."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 8)), np.where(rng.random(60) < 0.5, -1, 1)
+    least = l1_min_c(X, y, fit_intercept=False)
+    model = LinearSVC(penalty="l1", C=excess * least, fit_intercept=False).fit(X, y)
+    assert model.coef_.any()
+    assert not LinearSVC(penalty="l1", C=0.99 * least, fit_intercept=False).fit(X, y).coef_.any()

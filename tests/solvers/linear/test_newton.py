@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin import Intercept, LinearSVC, Problem, _core, certify
+from maxmargin import Intercept, Problem, _core, certify
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.solvers import Monitor, Newton, Start, Stopping
 from maxmargin.solvers.linear import newton
@@ -16,6 +16,7 @@ from synthetic import (
     LOSSES,
     REGULARIZED,
     STORAGES,
+    free_svc,
     objective_of,
     store,
     weights_for,
@@ -272,7 +273,7 @@ def test_outlying_rows_and_columns_are_proven(loss, seed, spoil, tol):
     X = rng.normal(size=(600, 6))
     y = np.sign(X[:, 1] + rng.normal(size=600))
     spoil(X)
-    model = LinearSVC(loss=loss, solver="newton", tol=tol, random_state=0).fit(X, y)
+    model = free_svc(loss=loss, solver="newton", tol=tol, random_state=0).fit(X, y)
     assert model.certificate_.relative_gap <= tol
 
 
@@ -283,7 +284,7 @@ def test_where_nothing_can_be_proven_the_model_is_no_worse_than_0(seed):
     X = rng.normal(size=(900, 40))
     y = np.sign(X[:, 0] + rng.normal(size=900))
     X[3] *= 1e12
-    model = LinearSVC(
+    model = free_svc(
         loss="squared_hinge", solver="newton", penalized_intercept=True, random_state=0
     ).fit(X, y)
     assert model.certificate_.primal <= 900.0
@@ -434,7 +435,7 @@ def test_samples_of_csr_rows_with_long_indices():
     y = np.sign(dense[:, 0] + rng.normal(size=18_000))
     X = sparse.csr_array(dense)
     X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
-    model = LinearSVC(loss="squared_hinge", solver="newton", tol=1e-12, random_state=0)
+    model = free_svc(loss="squared_hinge", solver="newton", tol=1e-12, random_state=0)
     same = model.fit(dense, y).coef_
     np.testing.assert_allclose(model.fit(X, y).coef_, same, rtol=1e-5)
 
@@ -651,7 +652,7 @@ def test_gram_of_indicators_equals_numpy(n, storage, dtype, feature):
 def test_a_gap_below_rounding_is_given_up(loss):
     X = np.random.default_rng(0).normal(size=(300, 5))
     y = np.where(X[:, 0] + np.random.default_rng(1).normal(size=300) > 0.0, 1.0, -1.0)
-    model = LinearSVC(loss=loss, solver="newton", tol=1e-30, max_iter=None)
+    model = free_svc(loss=loss, solver="newton", tol=1e-30, max_iter=None)
     with pytest.warns(ConvergenceWarning, match="stalled at the precision of the arithmetic"):
         model.fit(X, y)
     assert model.certificate_.relative_gap < 1e-9

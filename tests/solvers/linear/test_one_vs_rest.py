@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin import Intercept, LinearObjective, LinearSVC, LinearSVR, Problem, _core
+from maxmargin import Intercept, LinearObjective, Problem, _core
 from maxmargin.certificate import Status
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.multiclass import subproblems as _tasks
@@ -17,7 +17,7 @@ from maxmargin.solvers import DualCD, Monitor, Stopping
 from maxmargin.solvers.linear import one_vs_rest
 from maxmargin.solvers.linear.intercept import short_bias_of
 from reference.linear import one_vs_rest as twin
-from synthetic import DTYPES, STORAGES, as_float32, store
+from synthetic import DTYPES, STORAGES, as_float32, free_svc, free_svr, store
 
 LOSSES = pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=["hinge", "squared_hinge"])
 
@@ -114,7 +114,7 @@ def test_classes_begun_together_keep_what_they_have_at_an_interruption(storage, 
         return solve(self, objective, monitor, start)
 
     monkeypatch.setattr(DualCD, "solve", interrupted)
-    model = LinearSVC(0.1, solver="dual_cd", tol=1e-8, max_iter=None)
+    model = free_svc(0.1, solver="dual_cd", tol=1e-8, max_iter=None)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model.fit(X, numbers)
     assert len(calls) == 2
@@ -142,7 +142,7 @@ def test_classes_begun_together_are_judged_together_when_time_is_over(monkeypatc
 
     monkeypatch.setattr(_tasks, "begin_together", late)
     monkeypatch.setattr(DualCD, "solve", lambda *_: pytest.fail("a class was gone on with"))
-    model = LinearSVC(0.1, solver="dual_cd", tol=1e-9, max_time=0.2)
+    model = free_svc(0.1, solver="dual_cd", tol=1e-9, max_time=0.2)
     with pytest.warns(ConvergenceWarning, match="max_time"):
         model.fit(X, numbers)
     assert model.coef_[: one_vs_rest.GROUP].any(axis=1).all()
@@ -157,7 +157,7 @@ def test_classes_begun_together_are_judged_together_when_time_is_over(monkeypatc
 def test_what_is_refused_is_refused_however_short_the_time(factor, settings, message):
     X, numbers = classes()
     with pytest.raises(ValueError, match=message):
-        LinearSVC(solver="dual_cd", max_time=1e-9, **settings).fit(factor * X, numbers)
+        free_svc(solver="dual_cd", max_time=1e-9, **settings).fit(factor * X, numbers)
 
 
 @LOSSES
@@ -180,7 +180,7 @@ def test_weights_in_float32_differ_by_rounding(loss, K):
 def test_weights_in_float32_do_not_bound_the_gap(loss):
     X, numbers = classes(n=300, d=70)
     X = store(X, "csr32", np.float64)
-    model = LinearSVC(0.1, loss=loss, solver="dual_cd", tol=2e-9, max_iter=None).fit(X, numbers)
+    model = free_svc(0.1, loss=loss, solver="dual_cd", tol=2e-9, max_iter=None).fit(X, numbers)
     assert max(found.certificate.relative_gap for found in model.solutions_) <= 2e-9
 
 
@@ -209,12 +209,12 @@ def test_the_first_epoch_is_that_of_every_class_alone(loss):
 def test_same_optimum_as_fits_of_their_own(loss, options, K, d):
     X, numbers = classes(n=260, d=d, K=K)
     shared = dict(C=0.1, loss=loss, solver="dual_cd", random_state=0, **options)
-    model = LinearSVC(tol=1e-4, **shared).fit(X, numbers)
+    model = free_svc(tol=1e-4, **shared).fit(X, numbers)
     assert len(model.solutions_) == K
     for j, solution in enumerate(model.solutions_):
         assert solution.status is Status.OPTIMAL
         assert 0.0 <= solution.certificate.relative_gap <= 1e-4
-        alone = LinearSVC(tol=1e-6, **shared).fit(X, numbers == j).certificate_
+        alone = free_svc(tol=1e-6, **shared).fit(X, numbers == j).certificate_
         assert solution.certificate.dual <= alone.primal * (1 + 1e-12)
         assert solution.certificate.primal >= alone.dual * (1 - 1e-12)
         np.testing.assert_allclose(solution.certificate.primal, alone.primal, rtol=1e-4)
@@ -224,7 +224,7 @@ def test_a_class_without_weight_and_threads():
     X, numbers = classes(n=120, d=80, K=4)
     weight = np.where(numbers == 2, 0.0, 1.0)
     models = [
-        LinearSVC(solver="dual_cd", random_state=0, n_jobs=n_jobs).fit(X, numbers, weight)
+        free_svc(solver="dual_cd", random_state=0, n_jobs=n_jobs).fit(X, numbers, weight)
         for n_jobs in (1, 2)
     ]
     assert models[0].certificate_.relative_gap <= 1e-3
@@ -236,21 +236,21 @@ def test_a_class_without_weight_and_threads():
 def test_limits_count_the_common_epochs(limit):
     X, numbers = classes(n=200, d=80)
     with pytest.warns(ConvergenceWarning):
-        model = LinearSVC(C=100.0, solver="dual_cd", tol=1e-9, **limit).fit(X, numbers)
+        model = free_svc(C=100.0, solver="dual_cd", tol=1e-9, **limit).fit(X, numbers)
     assert model.n_iter_ <= limit.get("max_iter", 1)
     assert all(solution.certificate.gap >= 0.0 for solution in model.solutions_)
 
 
 def test_warm_start_goes_on_from_the_last_fit():
     X, numbers = classes(n=200, d=80)
-    model = LinearSVC(solver="dual_cd", tol=1e-4, warm_start=True, random_state=0)
+    model = free_svc(solver="dual_cd", tol=1e-4, warm_start=True, random_state=0)
     first = model.fit(X, numbers).n_iter_
     assert model.fit(X, numbers).n_iter_ < first
 
 
 def test_the_same_seed_gives_the_same_model():
     X, numbers = classes(n=200, d=80)
-    one, other = (LinearSVC(solver="dual_cd", random_state=3).fit(X, numbers) for _ in range(2))
+    one, other = (free_svc(solver="dual_cd", random_state=3).fit(X, numbers) for _ in range(2))
     np.testing.assert_array_equal(one.coef_, other.coef_)
 
 
@@ -323,15 +323,15 @@ def test_rows_of_which_few_seemed_not_zero_stay_dense():
 def test_compressed_fits_are_those_of_csr(multi_class, solver):
     X, numbers = zeros()
     shared = {"solver": solver, "random_state": 0, "multi_class": multi_class, "C": 0.1}
-    dense = LinearSVC(**shared).fit(X, numbers)
-    csr = LinearSVC(**shared).fit(sparse.csr_array(X), numbers)
+    dense = free_svc(**shared).fit(X, numbers)
+    csr = free_svc(**shared).fit(sparse.csr_array(X), numbers)
     np.testing.assert_allclose(dense.coef_, csr.coef_, rtol=1e-9, atol=1e-12)
     assert dense.certificate_.relative_gap <= 1e-3
 
 
 def test_compressed_regression_is_that_of_csr():
     X, _ = zeros()
-    dense, csr = (LinearSVR(random_state=0).fit(rows, X[:, 0]) for rows in (X, sparse.csr_array(X)))
+    dense, csr = (free_svr(random_state=0).fit(rows, X[:, 0]) for rows in (X, sparse.csr_array(X)))
     np.testing.assert_allclose(dense.coef_, csr.coef_, rtol=1e-9, atol=1e-12)
 
 
@@ -340,7 +340,7 @@ def test_rows_to_be_compressed_are_checked(value):
     X, numbers = zeros()
     X[7, 3] = value
     with pytest.raises(ValueError, match=r"NaN|infinity"):
-        LinearSVC().fit(X, numbers)
+        free_svc().fit(X, numbers)
 
 
 @pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
@@ -360,7 +360,7 @@ def test_a_callback_gets_the_samples_as_they_were_given(multi_class):
 
     seen = []
     X, numbers = zeros()
-    LinearSVC(multi_class=multi_class).set_callbacks(Watcher()).fit(X, numbers)
+    free_svc(multi_class=multi_class).set_callbacks(Watcher()).fit(X, numbers)
     given = [rows for rows in seen if rows is not None]
     assert given
     assert all(isinstance(rows, np.ndarray) for rows in given)

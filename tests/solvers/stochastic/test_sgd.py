@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin import Intercept, LinearSVC, Problem, Status, _core, certify
+from maxmargin import Intercept, Problem, Status, _core, certify
 from maxmargin.certificate import total
 from maxmargin.losses import HINGE, PERCEPTRON, SQUARED_HINGE
 from maxmargin.runtime.interrupt import Interrupt
@@ -29,6 +29,7 @@ from synthetic import (
     LOSSES,
     REGULARIZED,
     STORAGES,
+    free_svc,
     objective_of,
     overlapping,
     separable,
@@ -325,7 +326,7 @@ def test_steps_that_are_too_long_leave_the_best_point():
 
 
 def test_divergence_warns_and_says_what_to_do():
-    model = LinearSVC(loss="squared_hinge", solver=SGD(schedule=Constant(1e3)))
+    model = free_svc(loss="squared_hinge", solver=SGD(schedule=Constant(1e3)))
     with pytest.warns(ConvergenceWarning, match=r"diverged .* smaller step0"):
         model.fit(larger(SQUARED_HINGE).problem.X, larger(SQUARED_HINGE).problem.y)
     assert np.isfinite(model.coef_).all()
@@ -449,7 +450,7 @@ def test_zero_is_no_answer_of_a_perceptron():
 
 def test_a_warm_perceptron_goes_on_until_it_separates():
     X, y = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), [0, 0, 0, 1]
-    model = LinearSVC(loss="perceptron", warm_start=True, max_iter=1, random_state=0)
+    model = free_svc(loss="perceptron", warm_start=True, max_iter=1, random_state=0)
     for _ in range(50):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -461,7 +462,7 @@ def test_a_warm_perceptron_goes_on_until_it_separates():
 
 def test_a_run_that_diverges_is_not_said_to_be_proven():
     X = np.random.default_rng(0).normal(size=(50, 3))
-    model = LinearSVC(loss="perceptron", solver=SGD(schedule=Constant(1e100)))
+    model = free_svc(loss="perceptron", solver=SGD(schedule=Constant(1e100)))
     with pytest.warns(ConvergenceWarning, match=r"diverged .*best before: no separator found"):
         model.fit(X, np.resize([1, 0], 50))
     assert model.certificate_.status is Status.DIVERGED
@@ -481,6 +482,6 @@ def test_the_first_step_does_not_vanish_where_there_is_nothing_to_learn(rule, lo
     """A short run gains next to nothing on random labels, with any step."""
     rng = np.random.default_rng(0)
     rows, y = rng.normal(size=(1000, 20)), rng.integers(0, 2, 1000)
-    model = LinearSVC(solver=SGD(rule=rule), loss=loss, tol=0.02, max_iter=500, random_state=0)
+    model = free_svc(solver=SGD(rule=rule), loss=loss, tol=0.02, max_iter=500, random_state=0)
     assert model.fit(rows, y).certificate_.relative_gap <= 0.02
     assert model.solution_.notes["step0"] > 1e-5

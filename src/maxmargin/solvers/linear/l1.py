@@ -31,6 +31,9 @@ SLOW, MOST = 0.5, 16
 #: gap of ROUGH.
 EASY, RATIO, ROUGH = 300.0, math.sqrt(10.0), 1e-3
 
+#: Costs, beside those up to which w = 0 is the optimum, from which on w = 0 is no answer.
+NOT_ZERO = 1.0 + 1e-6
+
 #: Share of the relative gap asked for to which the working set's is brought.
 INNER = 0.5
 
@@ -82,7 +85,7 @@ class _WorkingSet:
         self.w = np.zeros(len(self.packed))
         self.w[self.features] = w[first:]
         self.b = float(self.feature * w[0]) if first else 0.0
-        return self._dual_point(core.dual_residual)
+        return self.dual_point(core.dual_residual)
 
     def judged_by(self, monitor: Monitor, point: PrimalDual) -> Status:
         """Ask for the proof."""
@@ -115,7 +118,7 @@ class _WorkingSet:
                 self.size = min(len(self.packed), GROWTH * max(self.size, len(self.features)))
         return status
 
-    def _dual_point(self, residual: Array) -> Array:
+    def dual_point(self, residual: Array) -> Array:
         """Return the β of residuals √C_i (1 − y_i f_i)."""
         problem = self.objective.problem
         cost = problem.cost
@@ -159,8 +162,13 @@ class L1:
         for share in _path(excess) if status is Status.RUNNING else ():
             stage = _at_share(objective, share)
             working.move_to(stage)
-            working.descend_to(monitor.on(stage, ROUGH), Status.RUNNING)
+            working.descend_to(monitor.on(stage, max(ROUGH, monitor.tol)), Status.RUNNING)
         working.move_to(objective)
+        if status is Status.OPTIMAL and excess > NOT_ZERO:  # within tol, and yet not the optimum
+            closer = monitor.on(objective, 0.1 * monitor.latest.relative_gap)
+            working.descend_to(closer, Status.RUNNING)
+            beta = working.dual_point(working.core.dual_residual)
+            status = working.judged_by(monitor, PrimalDual(working.w, working.b, beta))
         return status
 
 

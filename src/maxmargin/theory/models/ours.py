@@ -1,6 +1,6 @@
 """Fitted models of this package, read from their parameters and public attributes.
 
-Costs, targets and γ are made of the parameters again, so that a check of what a fit claims does not
+Costs, targets and γ are derived from the parameters again: a check of what a fit claims does not
 rest on the code that made the claim.
 """
 
@@ -40,7 +40,7 @@ from maxmargin.kernels import (
     Sigmoid,
     as_kernel,
 )
-from maxmargin.kernels.pairwise import robust_origin
+from maxmargin.kernels.pairwise import plain, robust_origin
 from maxmargin.losses import CLASSIFICATION, EPSILON_INSENSITIVE, HINGE, regression_loss
 from maxmargin.objectives import Intercept
 from maxmargin.theory.models import machines
@@ -67,6 +67,7 @@ def name(model: Any) -> str:
 def problems(model: Any, data: Data) -> list[Posed] | list[PosedJoint]:
     """Return the problems it answers, in the order of `solutions_`."""
     _ = model.certificate_  # refuses what is not fitted, and streams
+    _refuse_others(model)
     check_features(model, data)
     if hasattr(model, "classes_"):
         check_labels(data, model.classes_)
@@ -79,6 +80,22 @@ def problems(model: Any, data: Data) -> list[Posed] | list[PosedJoint]:
     if isinstance(model, SVC):
         return list(_of_svc(model, data))
     return [_of_machine(model, data)]
+
+
+def _refuse_others(model: Any) -> None:
+    """Refuse models whose problems are not posed here."""
+    kind = type(model).__name__
+    if getattr(model, "penalty", "l2") != "l2":
+        raise TypeError(
+            f"{kind}(penalty={model.penalty!r}) is not read here: its proof is certificate_."
+        )
+    if getattr(model, "landmarks", None) is not None:
+        raise TypeError(
+            f"{kind}(landmarks={model.landmarks}) is not read here: see certificate_ and"
+            " exact_certificate(X, y)."
+        )
+    if getattr(model, "C", 1.0) == math.inf and not isinstance(model, (SVC, LinearSVC)):
+        raise TypeError(f"{kind}(C=inf) is not read here: its proof is certificate_.")
 
 
 def _costs(model: Any, data: Data) -> Array:
@@ -120,17 +137,17 @@ def _of_classifier(model: Any, data: Data) -> Iterator[Posed]:
     hard = model.lam is None and math.isinf(model.C)
     if getattr(model, "multi_class", "ovr") == "ovo" and len(model.classes_) > 2:
         for place, (rows, y, label) in enumerate(_pairs(model, data)):
-            w, b = model.coef_[place], float(model.intercept_[place])
+            w, b = plain(model.coef_)[place], float(model.intercept_[place])
             beta, X = model.solutions_[place].beta, data.X[rows]
             posed = Posed(X, y, cost[rows], loss, w, b, beta, how, scaling, name=label, rows=rows)
             yield _hard(posed) if hard else posed
         return
     kernel = None
     if hasattr(model, "coef_"):
-        weights = model.coef_
+        weights = plain(model.coef_)
     else:
         kernel = _kernel(model, data)
-        weights = _scattered(model, model.dual_coef_, len(cost))
+        weights = _scattered(model, plain(model.dual_coef_), len(cost))
     found = zip(data.against_rest(model.classes_), weights, model.intercept_, strict=True)
     for ((y, label), w, b), solution in zip(found, model.solutions_, strict=True):
         beta = solution.beta
@@ -172,7 +189,11 @@ def _joint(model: Any, data: Data) -> PosedJoint:
     if isinstance(model, SVC):
         kernel = _kernel(model, data)
     if len(model.classes_) > 2:
-        W = model.coef_ if kernel is None else _scattered(model, model.dual_coef_, len(cost))
+        W = (
+            plain(model.coef_)
+            if kernel is None
+            else _scattered(model, plain(model.dual_coef_), len(cost))
+        )
         b = model.intercept_ + _shifts(model, kernel)
     elif kernel is not None:  # of two, the attributes have the difference, which is all that counts
         b = model.intercept_ + _shifts(model, kernel)
@@ -191,14 +212,14 @@ def _of_svc(model: SVC, data: Data) -> Iterator[Posed]:
             kernel,
             model.support_,
             model.n_support_,
-            sign * model.dual_coef_,
+            sign * plain(model.dual_coef_),
             sign * model.intercept_,
             _intercept(model),
         )
         found = list(machines.pairs(machine, data, cost, model.classes_))
         betas = list(_betas_of_pairs(model, data))
     else:
-        weights = _scattered(model, model.dual_coef_, len(cost))
+        weights = _scattered(model, plain(model.dual_coef_), len(cost))
         X, how = data.samples(kernel), _intercept(model)
         found = [
             Posed(X, y, cost, HINGE, w, float(b), None, how, kernel=kernel, name=label)
@@ -242,7 +263,7 @@ def _with_rho(model: NuSVC, posed: Posed, place: int) -> Posed:
 def _of_machine(model: Any, data: Data) -> Posed:
     """Return the problem of regression, or of one class."""
     kernel, cost = _kernel(model, data), _costs(model, data)
-    X, coef = data.samples(kernel), _scattered(model, model.dual_coef_, len(cost))
+    X, coef = data.samples(kernel), _scattered(model, plain(model.dual_coef_), len(cost))
     y = np.ones(len(cost)) if isinstance(model, OneClassSVM) else data.targets
     posed = Posed(
         X, y, cost, EPSILON_INSENSITIVE, coef[0], 0.0, model.solution_.beta,
@@ -270,7 +291,7 @@ def _shifts(model: Any, kernel: Kernel | None) -> Array:
     """
     if not isinstance(kernel, Linear) or kernel.origin is None:
         return np.zeros(1)
-    return np.asarray(np.atleast_2d(model.coef_) @ kernel.origin)
+    return np.asarray(np.atleast_2d(plain(model.coef_)) @ kernel.origin)
 
 
 def _kernel(model: Any, data: Data) -> Kernel:

@@ -1,0 +1,1 @@
+"""Probabilities from decision values: leave-one-out scores, increasing maps, several classes."""

@@ -1,0 +1,186 @@
+"""Probabilities of two or more classes whose largest is that of the predicted class."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit, log_softmax, softmax
+
+from maxmargin.calibration.sigmoid import Sigmoid, fit_sigmoid, rounded
+from maxmargin.data.arrays import Array
+
+#: By how much the predicted class is ahead of others that would have the same probability or more,
+#: and the least probability, so that logarithms are finite.
+_AHEAD, _LEAST = 1e-12, 1e-300
+
+#: Strength, in samples, that holds the slopes of classes together and their shifts at 0: coupled
+#: pairs have one slope for all and no shifts.
+_HOLD_CLASSES, _HOLD_PAIRS = 5.0, 1e6
+
+#: Numbers of a prediction at a time.
+_VALUES_PER_BLOCK = 2**21
+
+
+class Decision(Enum):
+    """What decision values are of: pairs, classes against the rest, or all classes together."""
+
+    PAIRS = auto()
+    CLASSES = auto()
+    JOINT = auto()
+
+
+@dataclass(frozen=True, eq=False)
+class ProbabilityMap:
+    """The fitted maps: one of two classes, or one for each pair of classes, or for each class.
+
+    Of classes that one problem decides there are none: only differences of values mean something.
+    The values, the log-odds of each class, or the logarithms of what pairs are coupled to, are
+    multiplied by `slopes` and shifted before probabilities are made of them.
+    """
+
+    n_classes: int
+    sigmoids: tuple[Sigmoid, ...]
+    by_pairs: bool
+    slopes: Array | float = 1.0
+    shifts: Array | float = 0.0
+
+    def __call__(self, values: Array, winners: NDArray[np.intp]) -> Array:
+        """Return the probabilities of rows with these decision values and predicted classes."""
+        L = self.logits(values)
+        if self.n_classes == 2:
+            P = expit(np.hstack([-L, L]))
+        else:
+            P = np.asarray(softmax(L * self.slopes + self.shifts, axis=1))
+        P = np.maximum(P, _LEAST)
+        return settled(P / P.sum(axis=1, keepdims=True), winners)
+
+    def logits(self, values: Array) -> Array:
+        """Return log-odds of the second of two classes, else a number for each class."""
+        if not self.sigmoids:
+            return values
+        odds = [one.log_odds(values[:, k]) for k, one in enumerate(self.sigmoids)]
+        z = np.stack(odds, axis=1)
+        return np.log(coupled(expit(z), self.n_classes)) if self.by_pairs else z
+
+
+def fit_map(
+    scores: Array, numbers: NDArray[np.intp], weight: Array, n_classes: int, kind: Decision
+) -> ProbabilityMap:
+    """Fit to scores of samples, a column for each problem, and the numbers of their classes.
+
+    Weights count samples.
+    """
+    scores = rounded(np.clip(scores, -1e30, 1e30))
+    sides = list(_sides(numbers, n_classes, kind))
+    by_pairs = kind is Decision.PAIRS and n_classes > 2
+    sigmoids = tuple(
+        fit_sigmoid(scores[some, column], is_first[some], weight[some], odd=by_pairs)
+        for column, (is_first, some) in enumerate(sides)
+    )
+    rough = ProbabilityMap(n_classes, sigmoids, by_pairs)
+    if n_classes == 2:
+        return rough
+    hold = _HOLD_PAIRS if by_pairs else _HOLD_CLASSES
+    slopes, shifts = _joined(rough.logits(scores), numbers, weight, hold)
+    return replace(rough, slopes=slopes, shifts=shifts)
+
+
+def _sides(
+    numbers: NDArray[np.intp], n_classes: int, kind: Decision
+) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+    """Yield who belongs to the positive class of each problem that has a 0, and who is in it."""
+    everyone = np.ones(len(numbers), dtype=bool)
+    if n_classes == 2:
+        yield numbers == 1, everyone
+    elif kind is Decision.PAIRS:
+        for one, other in itertools.combinations(range(n_classes), 2):
+            yield numbers == one, (numbers == one) | (numbers == other)
+    elif kind is Decision.CLASSES:
+        for one in range(n_classes):
+            yield numbers == one, everyone
+
+
+def _joined(L: Array, numbers: NDArray[np.intp], weight: Array, hold: float) -> tuple[Array, Array]:
+    """Fit softmax(t (1 + a_k) L_k + b_k) by likelihood; `hold` draws a and b to 0."""
+    n, K = L.shape
+    truth = np.zeros((n, K))
+    truth[np.arange(n), numbers] = 1.0
+    ridge = np.full(2 * K + 1, hold)
+    ridge[0] = 1.0
+
+    def loss(p: Array) -> tuple[float, Array]:
+        slopes = math.exp(p[0]) * (1.0 + p[1 : K + 1])
+        logs = log_softmax(L * slopes + p[K + 1 :], axis=1)
+        value = -float(weight @ logs[np.arange(n), numbers])
+        rest = weight[:, np.newaxis] * (np.exp(logs) - truth)
+        by_slope = np.einsum("ij,ij->j", rest, L)
+        slope = [by_slope @ slopes], math.exp(p[0]) * by_slope, rest.sum(axis=0)
+        total = value + 0.5 * float(ridge @ p**2)
+        return total / n, (np.concatenate(slope) + ridge * p) / n
+
+    bounds = [(-5.0, 5.0)] + [(-0.9, None)] * K + [(None, None)] * K
+    p = minimize(loss, np.zeros(2 * K + 1), jac=True, method="L-BFGS-B", bounds=bounds).x
+    return rounded(math.exp(p[0]) * (1.0 + p[1 : K + 1])), rounded(p[K + 1 :])
+
+
+def coupled(R: Array, n_classes: int) -> Array:
+    """Couple the probabilities of the first class of each pair (Wu, Lin and Weng, JMLR 2004).
+
+    Minimises Σ_{j<k} (r_kj p_j − r_jk p_k)² over Σ p = 1: their second method.
+    """
+    step = max(1, _VALUES_PER_BLOCK // (n_classes + 1) ** 2)
+    blocks = (R[begin : begin + step] for begin in range(0, len(R), step))
+    return np.concatenate([_coupled(block, n_classes) for block in blocks])
+
+
+def _coupled(R: Array, n_classes: int) -> Array:
+    first, second = np.triu_indices(n_classes, 1)
+    against = np.zeros((len(R), n_classes, n_classes))
+    R = np.clip(R, 1e-7, 1.0 - 1e-7)  # as LIBSVM does: no class is ruled out by one pair
+    against[:, first, second], against[:, second, first] = R, 1.0 - R
+    system = np.ones((len(R), n_classes + 1, n_classes + 1))
+    system[:, -1, -1] = 0.0
+    system[:, :-1, :-1] = -against * against.transpose(0, 2, 1)
+    diagonal = np.arange(n_classes)
+    system[:, diagonal, diagonal] = (against**2).sum(axis=1)
+    right = np.zeros((n_classes + 1, 1))
+    right[-1] = 1.0
+    P = np.linalg.solve(system, np.broadcast_to(right, (len(R), n_classes + 1, 1)))
+    return np.asarray(np.maximum(P[:, :-1, 0], _LEAST))
+
+
+def settled(P: Array, winners: NDArray[np.intp]) -> Array:
+    """Return the nearest probabilities whose largest is that of the winner, in every row.
+
+    Where it is not, the winner and the classes above what it gets share what they have, it being
+    ahead by next to nothing.
+    """
+    rows = np.arange(len(P))
+    own = P[rows, winners]
+    P[rows, winners] = -1.0
+    disputed = own <= P.max(axis=1) * (1.0 + _AHEAD)
+    P[rows, winners] = own
+    for row in np.flatnonzero(disputed):
+        P[row] = _shared(P[row], int(winners[row]))
+    return P
+
+
+def _shared(p: Array, winner: int) -> Array:
+    """Pool the winner with the largest others, as many as are above their mean."""
+    others = np.argsort(-p, kind="stable")
+    others = others[others != winner]
+    sums = p[winner] + np.concatenate([[0.0], np.cumsum(p[others])])
+    means = sums / np.arange(1, len(p) + 1)
+    above = means[:-1] <= p[others] * (1.0 + _AHEAD)  # the next one would be ahead
+    count = len(others) if above.all() else int(np.argmin(above))
+    p = p.copy()
+    p[others[:count]] = means[count] * (1.0 - _AHEAD)
+    p[winner] = means[count] * (1.0 + _AHEAD * count)
+    return p
