@@ -13,7 +13,7 @@ from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
-from maxmargin import SVC, SVR, NuSVC, NuSVR, PegasosClassifier
+from maxmargin import SVC, SVR, LinearSVC, NuSVC, NuSVR, PegasosClassifier
 from synthetic import classes, free_svc, overlapping, regression
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -75,6 +75,14 @@ def test_support_vectors_are_ringed_free_and_bounded_apart():
     assert len(bounded) == certificate.n_support_bounded
     ringed = {tuple(point) for point in np.vstack([free, bounded])}
     assert ringed == {tuple(point) for point in model.support_vectors_}
+
+
+def test_a_hard_margin_has_no_bounded_support_vectors():
+    rows, labels = X + Y[:, np.newaxis] * 5.0, Y
+    model = LinearSVC(C=np.inf, loss="hinge", penalized_intercept=False).fit(0.1 * rows, labels)
+    display = rendered(MarginDisplay.from_estimator(model, 0.1 * rows, labels))
+    assert display.bounded_ is None
+    assert len(display.free_.get_offsets()) == model.certificate_.n_support_free
 
 
 def test_slacks_go_straight_to_the_margin_of_a_linear_machine():

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 
 import maxmargin
-from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, certify
+from maxmargin import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM, certify
 from synthetic import classes, free_svc, free_svr, overlapping, regression, weights_for
 
 X, Y = overlapping(n=80)
@@ -414,3 +414,29 @@ def test_what_is_printed_is_proven():
     assert percent >= 100.0 * found.relative_gap
     assert percent <= 110.0 * found.relative_gap
     assert str(found).endswith(found.sentence())
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_the_hard_margin_of_weights_is_certified_as_one(fit_intercept, multi_class):
+    centres = np.array([[6.0, 0.0, 0.0], [0.0, 6.0, 0.0], [0.0, 0.0, 6.0]])
+    kinds = np.arange(60) % 3
+    rows = 0.2 * (centres[kinds] + np.random.default_rng(0).uniform(-1.0, 1.0, (60, 3)))
+    model = LinearSVC(
+        C=np.inf,
+        loss="hinge",
+        fit_intercept=fit_intercept,
+        penalized_intercept=False,
+        multi_class=multi_class,
+        tol=1e-6,
+    ).fit(rows, kinds)
+    proof = certify(model, rows, kinds)
+    assert proof.relative_gap < 1e-5
+    assert proof.primal == pytest.approx(model.certificate_.primal, rel=1e-5)
+
+
+def test_the_hard_margin_of_a_kernel_without_intercept_is_certified():
+    rows = X + 3.0 * Y[:, np.newaxis] * X.std(axis=0)
+    labels = np.where(rows[:, 0] > 0.0, 1, -1)
+    model = SVC(C=np.inf, gamma=0.5, fit_intercept=False).fit(rows, labels)
+    assert certify(model, rows, labels).relative_gap <= 1e-3

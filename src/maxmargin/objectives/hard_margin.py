@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from maxmargin.certificate import Certificate, relative
 from maxmargin.data.arrays import Array
 from maxmargin.losses import Box
-from maxmargin.objectives.base import Judged, PrimalDual, rounding_slip
+from maxmargin.objectives.base import Intercept, Judged, PrimalDual, rounding_slip
 from maxmargin.objectives.kernel import KernelObjective
 from maxmargin.objectives.standard_form import StandardForm
 
@@ -99,7 +99,8 @@ class HardMarginObjective(KernelObjective):
             change = w / least - scale * beta
             distance = float(change @ (z / least - scale * K_beta))
             beyond = np.maximum(0.0, (margins + worst) / least - 1.0)
-            slip = scale * rounding_slip(True, b / least, float(beta.sum()), size)
+            free = self.intercept is Intercept.FREE
+            slip = scale * rounding_slip(free, b / least, float(beta.sum()), size)
             gap = 0.5 * max(0.0, distance) + scale * float(np.abs(beta) @ beyond) + slip
             gap = max(gap, primal - dual)
         edge = int(np.count_nonzero(beta))

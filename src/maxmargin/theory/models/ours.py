@@ -94,13 +94,8 @@ def _refuse_others(model: Any) -> None:
             f"{kind}(landmarks={model.landmarks}) is not read here: see certificate_ and"
             " exact_certificate(X, y)."
         )
-    if getattr(model, "C", 1.0) == math.inf and not (
-        isinstance(model, SVC) and model.fit_intercept
-    ):
-        raise TypeError(
-            f"{kind}(C=inf) is read here as SVC(C=inf) with an intercept only. Fit that with"
-            " kernel='linear'."
-        )
+    if getattr(model, "C", 1.0) == math.inf and not isinstance(model, (SVC, LinearSVC)):
+        raise TypeError(f"{kind}(C=inf) is not read here: its proof is certificate_.")
 
 
 def _costs(model: Any, data: Data) -> Array:
@@ -139,11 +134,13 @@ def _of_classifier(model: Any, data: Data) -> Iterator[Posed]:
     """Yield the problems of weights; Pegasos has coefficients of all samples with a kernel."""
     cost, loss = _costs(model, data), CLASSIFICATION[model.loss]
     how, scaling = _intercept(model), float(model.intercept_scaling)
+    hard = model.lam is None and math.isinf(model.C)
     if getattr(model, "multi_class", "ovr") == "ovo" and len(model.classes_) > 2:
         for place, (rows, y, label) in enumerate(_pairs(model, data)):
             w, b = plain(model.coef_)[place], float(model.intercept_[place])
             beta, X = model.solutions_[place].beta, data.X[rows]
-            yield Posed(X, y, cost[rows], loss, w, b, beta, how, scaling, name=label, rows=rows)
+            posed = Posed(X, y, cost[rows], loss, w, b, beta, how, scaling, name=label, rows=rows)
+            yield _hard(posed) if hard else posed
         return
     kernel = None
     if hasattr(model, "coef_"):
@@ -154,9 +151,18 @@ def _of_classifier(model: Any, data: Data) -> Iterator[Posed]:
     found = zip(data.against_rest(model.classes_), weights, model.intercept_, strict=True)
     for ((y, label), w, b), solution in zip(found, model.solutions_, strict=True):
         beta = solution.beta
-        yield Posed(
+        posed = Posed(
             data.X, y, cost, loss, w, float(b), beta, how, scaling, kernel=kernel, name=label
         )
+        yield _hard(posed) if hard else posed
+
+
+def _hard(posed: Posed) -> Posed:
+    """Return the hard margin of weights, which is posed with coefficients: w is Σ β_i x_i."""
+    assert posed.beta is not None
+    direction = posed.X.T @ posed.beta
+    scale = float(posed.w @ posed.w) / float(posed.w @ direction)
+    return replace(posed, loss=HINGE, w=scale * posed.beta, kernel=Linear(), hard=True)
 
 
 def _pairs(model: Any, data: Data) -> Iterator[tuple[NDArray[np.intp], Array, str]]:
