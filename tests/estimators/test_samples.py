@@ -226,3 +226,13 @@ def test_the_joint_problem_of_all_classes_has_no_cases():
     with pytest.raises(ValueError, match="crammer_singer"):
         model.samples(X, y)
     assert model.alpha_.shape == (60, 3)
+
+
+def test_a_nu_machine_of_small_rho_knows_its_data():
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(60) % 2 == 0, 1, -1)
+    X = rng.normal(size=(60, 2)) + y[:, np.newaxis] * np.array([0.8, 0.6])
+    model = NuSVC(nu=0.15, gamma=0.5).fit(X, y)
+    assert len(model.samples(X, y)) == 60
+    with pytest.raises(ValueError, match="in their order"):
+        model.samples(X[::-1], y[::-1])

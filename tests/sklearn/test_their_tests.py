@@ -11,7 +11,7 @@ import pytest
 import sklearn
 
 ROOT = Path(__file__).resolve().parents[2]
-PASSES = 281  # of 308; raise it as the tables of docs/sklearn-compatibility.md shrink
+PASSES = 292  # of 308; raise it as the tables of docs/sklearn-compatibility.md shrink
 
 
 @pytest.mark.slow

@@ -318,7 +318,7 @@ def _part(
         solution,
     )
     if not solution.notes.get("excess"):  # else f goes on from the solution, with other slacks
-        _refuse_other_data(part, certificate.slack_sum / unit)
+        _refuse_other_data(part, certificate.slack_sum / unit, unit)
     return part
 
 
@@ -329,7 +329,7 @@ def _merged(part: Part) -> bool:
     return bool(counted < np.count_nonzero(part.beta))
 
 
-def _refuse_other_data(part: Part, known: float) -> None:
+def _refuse_other_data(part: Part, known: float, unit: float) -> None:
     """Refuse data whose slacks do not add up to those of the fit, or that lie in another order."""
     found = float(part.slack[part.cost > 0.0].sum())
     size = 1.0 if part.loss.one_sided else float(np.abs(part.y).max(initial=0.0))
@@ -339,8 +339,8 @@ def _refuse_other_data(part: Part, known: float) -> None:
             " Give X and y of the fit, in their order."
         )
     certificate = part.solution.certificate
-    most = certificate.gap + _OTHER_DATA * abs(certificate.primal)
-    if not part.gap <= most and part.edge > 0.0:
+    most = (certificate.gap + _OTHER_DATA * abs(certificate.primal)) / unit**2
+    if not abs(part.gap) <= most and part.edge > 0.0:
         raise ValueError(
             f"With these data the model has a gap of at least {part.gap:.3g}, and the fit proved"
             f" {certificate.gap:.3g}. Give X and y of the fit, in their order."
