@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import maxmargin
 from maxmargin import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
 from synthetic import free_svc, free_svr, overlapping, regression
 
@@ -226,3 +227,15 @@ def test_the_joint_problem_of_all_classes_has_no_cases():
     with pytest.raises(ValueError, match="crammer_singer"):
         model.samples(X, y)
     assert model.alpha_.shape == (60, 3)
+
+
+@pytest.mark.parametrize("kind", [maxmargin.SVC, maxmargin.SVR, maxmargin.OneClassSVM])
+def test_samples_of_a_kernel_that_is_a_function_may_be_texts(kind):
+    texts, y = ["aab", "abb", "bba", "bbb", "aaa", "abab"] * 5, np.arange(30) % 2
+
+    def common(one, two):
+        return np.array([[sum(a.count(c) * b.count(c) for c in "ab") for b in two] for a in one])
+
+    model = kind(kernel=common).fit(texts, y)
+    table = model.samples(texts, y)
+    np.testing.assert_array_equal(table.alpha, model.alpha_)
