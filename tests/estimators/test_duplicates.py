@@ -96,3 +96,11 @@ def test_a_warm_start_goes_on_from_a_merged_fit():
     again = model.set_params(warm_start=True).fit(X, y)
     assert again.certificate_.relative_gap < 1e-4
     assert len(again.solution_.beta) == len(y)
+
+
+def test_rows_at_the_bound_stay_exactly_at_the_bound_when_they_are_shared():
+    X, y, _ = repeated()
+    model = SVC(0.05, gamma=0.5, tol=1e-6).fit(X, y)
+    table = model.samples(X, y)
+    assert np.count_nonzero(table.case == 2) > 500
+    assert table.violation.max() < 1e-2

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import maxmargin
 from maxmargin import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
 from synthetic import free_svc, free_svr, overlapping, regression
 
@@ -236,3 +237,15 @@ def test_a_nu_machine_of_small_rho_knows_its_data():
     assert len(model.samples(X, y)) == 60
     with pytest.raises(ValueError, match="in their order"):
         model.samples(X[::-1], y[::-1])
+
+
+@pytest.mark.parametrize("kind", [maxmargin.SVC, maxmargin.SVR, maxmargin.OneClassSVM])
+def test_samples_of_a_kernel_that_is_a_function_may_be_texts(kind):
+    texts, y = ["aab", "abb", "bba", "bbb", "aaa", "abab"] * 5, np.arange(30) % 2
+
+    def common(one, two):
+        return np.array([[sum(a.count(c) * b.count(c) for c in "ab") for b in two] for a in one])
+
+    model = kind(kernel=common).fit(texts, y)
+    table = model.samples(texts, y)
+    np.testing.assert_array_equal(table.alpha, model.alpha_)

@@ -440,3 +440,19 @@ def test_the_hard_margin_of_a_kernel_without_intercept_is_certified():
     labels = np.where(rows[:, 0] > 0.0, 1, -1)
     model = SVC(C=np.inf, gamma=0.5, fit_intercept=False).fit(rows, labels)
     assert certify(model, rows, labels).relative_gap <= 1e-3
+
+
+@pytest.mark.parametrize("weights", [{0: 1.0, 1: 5.0, 2: 0.2}, "balanced"])
+def test_the_rest_has_no_class_weight_in_problems_against_the_rest(weights):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(200, 5)), random.choice(3, size=200, p=[0.6, 0.3, 0.1])
+    model = peer.LinearSVC(class_weight=weights, tol=1e-10, max_iter=10**6).fit(X, y)
+    assert certify(model, X, y).relative_gap < 1e-6
+
+
+def test_liblinear_gives_the_rest_no_class_weight():
+    linear = pytest.importorskip("liblinear.liblinearutil")
+    options = "-q -s 2 -e 1e-9 -w1 5 -w2 0.2"
+    model = linear.train(CLASSES.tolist(), SEVERAL, options)
+    found = certify(model, SEVERAL, CLASSES, class_weight={1: 5.0, 2: 0.2})
+    assert found.relative_gap < 1e-6

@@ -418,3 +418,10 @@ def test_extreme_costs_are_verified(C):
     rows, labels = separable()
     assert verify(SVC(C=C, gamma=0.5).fit(rows, labels), rows, labels)
     assert verify(LinearSVC(C=C).fit(rows, labels), rows, labels)
+
+
+def test_a_weight_below_0_leaves_the_sample_out_as_in_fit():
+    random = np.random.default_rng(0)
+    X, y, weight = random.normal(size=(60, 2)), np.arange(60) % 2, random.uniform(-0.5, 2.0, 60)
+    model = SVC(tol=1e-6).fit(X, y, weight)
+    assert verify(model, X, y, weight), str(verify(model, X, y, weight))

@@ -48,10 +48,14 @@ class Groups:
         """Return the solution for `rows` of all, where that of groups is for the groups `own`."""
         place, total = np.zeros(len(self.first), dtype=np.intp), self.costs[self.group[rows]]
         place[own] = np.arange(len(own))
-        share = np.divide(self.cost[rows], total, out=np.zeros(len(rows)), where=total > 0.0)
-        at = place[self.group[rows]]
-        w, beta = solution.w[at] * share, solution.beta[at] * share
-        return replace(solution, w=w, beta=beta, mean_cost=float(self.cost[rows].mean()))
+        at, cost = place[self.group[rows]], self.cost[rows]
+
+        def share(values: Array) -> Array:
+            filled = np.divide(values[at], total, out=np.zeros(len(rows)), where=total > 0.0)
+            return np.asarray(filled * cost)  # what is at the bound stays there exactly
+
+        w, beta = share(solution.w), share(solution.beta)
+        return replace(solution, w=w, beta=beta, mean_cost=float(cost.mean()))
 
 
 def groups_of(model: Any, posed: Posed, cost: Array) -> Groups | None:

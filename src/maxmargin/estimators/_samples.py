@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
 
-from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.arrays import Array
 from maxmargin.data.targets import class_costs, class_members, sample_costs
+from maxmargin.estimators._checks import checked_targets
 from maxmargin.losses import Loss
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets
 from maxmargin.solution import Solution
@@ -204,7 +206,8 @@ def parts_of(model: Any, X: Any, y: Any, sample_weight: Any = None) -> list[Part
     lam = getattr(model, "lam", None)
     hard = lam is None and getattr(model, "C", 1.0) == math.inf
     C = None if not hasattr(model, "C") and hasattr(model, "lam") else getattr(model, "C", 1.0)
-    cost = sample_costs(X, 1.0 if hard else C, lam, sample_weight)
+    places = np.empty((_num_samples(X), 0))
+    cost = sample_costs(places, 1.0 if hard else C, lam, sample_weight)
     if hasattr(model, "classes_"):
         cost = class_costs(cost, model.class_weight, model.classes_, y)
     posed = _posed(model, X, y, len(solutions))
@@ -236,13 +239,21 @@ class _Posed(NamedTuple):
     sign: float = 1.0
 
 
-def _checked(model: Any, X: Any, y: Any) -> tuple[Matrix, Any]:
+def _any_samples(model: Any) -> bool:
+    """Whether samples may be anything, as the kernel is a plain function."""
+    return bool(getattr(model, "_function", False))
+
+
+def _checked(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
     """Return X and y as `fit` reads them."""
     if y is None and not hasattr(model, "offset_"):
         raise ValueError("y must be the labels or targets of the fit, got None.")
     if y is None:
-        return model._check_rows(X, reset=False), None
-    X, y = model._check_rows(X, y, reset=False)
+        return (X if _any_samples(model) else model._check_rows(X, reset=False)), None
+    if _any_samples(model):
+        y = checked_targets(y, _num_samples(X), y_numeric=not hasattr(model, "classes_"))
+    else:
+        X, y = model._check_rows(X, y, reset=False)
     if hasattr(model, "classes_") and not np.isin(y, model.classes_).all():
         raise ValueError(
             f"y has labels other than {model.classes_.tolist()}, on which the model was fitted."
@@ -251,11 +262,11 @@ def _checked(model: Any, X: Any, y: Any) -> tuple[Matrix, Any]:
     return X, y
 
 
-def _posed(model: Any, X: Matrix, y: Any, n_problems: int) -> Iterator[_Posed]:
+def _posed(model: Any, X: Any, y: Any, n_problems: int) -> Iterator[_Posed]:
     """Yield rows, targets and values of each problem."""
-    everyone = np.arange(X.shape[0])
+    everyone = np.arange(_num_samples(X))
     if hasattr(model, "offset_"):
-        yield _Posed(everyone, np.ones(X.shape[0]), model.score_samples(X))
+        yield _Posed(everyone, np.ones(len(everyone)), model.score_samples(X))
         return
     if not hasattr(model, "classes_"):
         yield _Posed(everyone, np.asarray(y, dtype=np.float64), model.predict(X))
@@ -278,7 +289,7 @@ def _by_pairs(model: Any) -> bool:
     return getattr(model, "_members", None) is not None and len(model.classes_) > 2
 
 
-def _values(model: Any, X: Matrix) -> Array:
+def _values(model: Any, X: Any) -> Array:
     """F of every row and every problem."""
     if hasattr(model, "_values_by_problem"):
         return np.asarray(model._values_by_problem(model._rows_to_predict(X)))

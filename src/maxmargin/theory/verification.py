@@ -125,6 +125,8 @@ def verify(
         )
     arithmetic = RATIONAL if exact else EXTENDED
     solutions = model._solved("certificate")
+    if sample_weight is not None:  # below 0 leaves a sample out, as in fit
+        sample_weight = np.maximum(np.asarray(sample_weight, dtype=np.float64), 0.0)
     try:
         data = Data.checked(X, y, sample_weight)
         posed = ours.problems(model, data)

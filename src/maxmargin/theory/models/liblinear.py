@@ -51,12 +51,12 @@ def problems(
             "The model was trained with weights of classes, which LIBLINEAR does not keep. Give"
             " class_weight={label: weight, …} as in the options -wi."
         )
-    cost = data.class_costs(param.C * data.weight, class_weight or {})
+    cost, factors = param.C * data.weight, class_weight or {}
     labels = np.asarray(model.get_labels())
     check_labels(data, labels)
     if kind == _CRAMMER_SINGER:
-        return [_joint(model, data, cost, labels)]
-    return _against_rest(model, data, cost, labels, _LOSSES[kind])
+        return [_joint(model, data, data.class_costs(cost, factors), labels)]
+    return _against_rest(model, data, cost, factors, labels, _LOSSES[kind])
 
 
 def _intercept(model: Any) -> tuple[Intercept, float]:
@@ -73,15 +73,22 @@ def _weights(model: Any, place: int) -> tuple[Any, float]:
     return np.asarray(w, dtype=np.float64), float(b)
 
 
-def _against_rest(model: Any, data: Data, cost: Any, labels: Any, loss: Loss) -> list[Posed]:
-    """Return a problem for each class, or of two classes one, positive for the first label."""
+def _against_rest(
+    model: Any, data: Data, cost: Any, factors: dict[Any, float], labels: Any, loss: Loss
+) -> list[Posed]:
+    """Return a problem for each class, or of two classes one, positive for the first label.
+
+    Of several classes its own has a weight, and the rest has 1.
+    """
     how, scaling = _intercept(model)
     found = []
     for place, label in enumerate(labels[:1] if len(labels) == 2 else labels):
         w, b = _weights(model, place)
         y = np.where(data.y == label, 1.0, -1.0)
         said = "" if len(labels) == 2 else f"{label} against the rest"
-        found.append(Posed(data.X, y, cost, loss, w, b, None, how, scaling, name=said))
+        own = factors if len(labels) == 2 else {label: factors.get(label, 1.0)}
+        costs = data.class_costs(cost, own)
+        found.append(Posed(data.X, y, costs, loss, w, b, None, how, scaling, name=said))
     return found
 
 

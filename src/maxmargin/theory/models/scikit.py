@@ -110,12 +110,11 @@ def _of_linear_svc(model: Any, data: Data) -> list[Posed] | list[PosedJoint]:
             f"penalty={model.penalty!r} is not ½‖w‖², of which certificates are. Certify a model"
             " with penalty='l2'."
         )
-    factors = _factors(model, data, weighted=True)
-    cost = data.class_costs(model.C * data.weight, factors)
+    factors, cost = _factors(model, data, weighted=True), model.C * data.weight
     how, scaling = _intercept(model)
     if model.multi_class == "crammer_singer":
-        return [_joint(model, data, cost, how, scaling)]
-    posed = _against_rest(model, data, cost, CLASSIFICATION[model.loss])
+        return [_joint(model, data, data.class_costs(cost, factors), how, scaling)]
+    posed = _against_rest(model, data, cost, factors)
     return [replace(problem, intercept=how, scaling=scaling) for problem in posed]
 
 
@@ -157,18 +156,23 @@ def _of_sgd(model: Any, data: Data) -> Iterator[Posed]:
             " with early_stopping=False."
         )
     C = 1.0 / (model.alpha * data.X.shape[0])
-    cost = data.class_costs(C * data.weight, _factors(model, data, weighted=False))
+    factors = _factors(model, data, weighted=False)
     how = Intercept.FREE if model.fit_intercept else Intercept.NONE
-    for posed in _against_rest(model, data, cost, CLASSIFICATION[model.loss]):
+    for posed in _against_rest(model, data, C * data.weight, factors):
         yield replace(posed, intercept=how)
 
 
-def _against_rest(model: Any, data: Data, cost: Array, loss: Any) -> Iterator[Posed]:
-    coef = np.asarray(model.coef_, dtype=np.float64)
+def _against_rest(
+    model: Any, data: Data, cost: Array, factors: dict[Any, float]
+) -> Iterator[Posed]:
+    """Yield each problem: of several classes its own has a weight, and the rest has 1."""
+    loss, coef = CLASSIFICATION[model.loss], np.asarray(model.coef_, dtype=np.float64)
     b = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), len(coef))
     found = data.against_rest(model.classes_)
-    for (y, label), w, own in zip(found, coef, b, strict=True):
-        yield Posed(data.X, y, cost, loss, w, float(own), name=label)
+    weighted = [{label: factors[label]} for label in model.classes_] if len(coef) > 1 else [factors]
+    for (y, label), w, own, some in zip(found, coef, b, weighted, strict=True):
+        costs = data.class_costs(cost, some)
+        yield Posed(data.X, y, costs, loss, w, float(own), name=label)
 
 
 def _factors(model: Any, data: Data, *, weighted: bool) -> dict[Any, float]:
