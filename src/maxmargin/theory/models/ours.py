@@ -270,7 +270,7 @@ def _of_machine(model: Any, data: Data) -> Posed:
         _intercept(model), kernel=kernel,
     )  # fmt: skip
     if isinstance(model, OneClassSVM):
-        rho = float(model.offset_) / (1.0 - 1e-6)  # samples on the edge are inside
+        rho = float(model.offset_[0]) / (1.0 - 1e-6)  # samples on the edge are inside
         loss = replace(HINGE, target_scale=rho)
         return replace(posed, loss=loss, nu_sum=model.nu * float(cost.sum()))
     nu, shift = isinstance(model, NuSVR), float(_shifts(model, kernel)[0])
