@@ -360,3 +360,11 @@ def test_colours_differ_in_lightness_too():
     colours = [matplotlib.colors.to_rgb(c) for c in plots._style.COLOURS[:2]]
     lightness = [0.21 * r + 0.72 * g + 0.07 * b for r, g, b in colours]
     assert abs(lightness[0] - lightness[1]) > 0.05
+
+
+def test_data_frames_give_no_warning_of_names():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"])
+    y = np.where(frame["a"] + 0.5 * rng.normal(size=40) > 0.0, 1, 0)
+    plots.InfluenceDisplay.from_estimator(SVC().fit(frame, y), frame, y, candidates=2)
+    plots.TubeDisplay.from_estimator(SVR().fit(frame, frame["b"]), frame, frame["b"])

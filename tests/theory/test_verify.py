@@ -5,6 +5,7 @@ from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.svm as peer
 from scipy import sparse
@@ -418,3 +419,10 @@ def test_extreme_costs_are_verified(C):
     rows, labels = separable()
     assert verify(SVC(C=C, gamma=0.5).fit(rows, labels), rows, labels)
     assert verify(LinearSVC(C=C).fit(rows, labels), rows, labels)
+
+
+@pytest.mark.parametrize("model", [SVC(), free_svc(), OneClassSVM(nu=0.2)], ids=repr)
+def test_data_frames_are_verified_without_a_warning_of_names(model):
+    X, y = overlapping()
+    frame = pd.DataFrame(X).add_prefix("column")
+    assert verify(model.fit(frame, y), frame, y)

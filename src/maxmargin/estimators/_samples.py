@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.targets import class_costs, class_members, sample_costs
+from maxmargin.estimators._checks import without_names
 from maxmargin.losses import Loss
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets
 from maxmargin.solution import Solution
@@ -207,7 +208,7 @@ def parts_of(model: Any, X: Any, y: Any, sample_weight: Any = None) -> list[Part
     cost = sample_costs(X, 1.0 if hard else C, lam, sample_weight)
     if hasattr(model, "classes_"):
         cost = class_costs(cost, model.class_weight, model.classes_, y)
-    posed = _posed(model, X, y, len(solutions))
+    posed = _posed(without_names(model), X, y, len(solutions))
     return [
         _part(model, place, *pair, cost, hard=hard)
         for place, pair in enumerate(zip(solutions, posed, strict=True))

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from maxmargin.certificate import Certificate, Status
 from maxmargin.data.arrays import Matrix
+from maxmargin.estimators._checks import without_names
 from maxmargin.estimators.linear import decision_values
 from maxmargin.objectives import Intercept
 from maxmargin.solution import Solution
@@ -246,7 +247,7 @@ def _predictions(
 ) -> Iterator[Check]:
     """Check that the model's decision values are those that its coefficients mean."""
     pairs = len(getattr(model, "classes_", ())) > 2 and _solves_pairs(model)
-    stated = _stated(model, data, pairs=pairs)
+    stated = _stated(without_names(model), data, pairs=pairs)
     apart, size, error = 0.0, 0.0, 0.0
     for place, (problem, found) in enumerate(zip(posed, values, strict=True)):
         rows = problem.rows if pairs and isinstance(problem, Posed) else slice(None)
