@@ -167,7 +167,7 @@ class SamplesMixin:
 
         K classes in one problem have α_ij = |β_ij|.
         """
-        solutions = self._solved("dual variables")  # type: ignore[attr-defined]
+        solutions = self._solved_here("dual variables")  # type: ignore[attr-defined]
         return _by_problem([np.abs(found.beta) / _unit(self, found) for found in solutions])
 
     @property
@@ -194,7 +194,7 @@ def _unit(model: Any, solution: Solution) -> float:
 
 def parts_of(model: Any, X: Any, y: Any, sample_weight: Any = None) -> list[Part]:
     """Return the problems that the model has solved, on its training samples."""
-    solutions = model._solved("samples")
+    solutions = model._solved_here("table of samples")
     if any(solution.beta.ndim == 2 for solution in solutions):
         raise ValueError(
             "multi_class='crammer_singer' is one problem of all classes, where a sample has an α"

@@ -125,7 +125,7 @@ def verify(
             " proves how good they are."
         )
     arithmetic = RATIONAL if exact else EXTENDED
-    solutions = model._solved("certificate")
+    solutions = model._solved_here("dual point to verify")
     try:
         data = Data.checked(X, y, sample_weight)
         posed = ours.problems(model, data)

@@ -68,6 +68,7 @@ def problems(model: Any, data: Data) -> list[Posed] | list[PosedJoint]:
     """Return the problems it answers, in the order of `solutions_`."""
     _ = model.certificate_  # refuses what is not fitted, and streams
     _refuse_others(model)
+    model._solved_here("dual point to certify")
     check_features(model, data)
     if hasattr(model, "classes_"):
         check_labels(data, model.classes_)
