@@ -10,7 +10,7 @@ import pytest
 import sklearn.svm as peer
 from scipy import sparse
 from sklearn.datasets import make_moons
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from maxmargin import SVC, SVR, LinearSVC, NuSVC, NuSVR, PegasosClassifier
@@ -368,3 +368,13 @@ def test_data_frames_give_no_warning_of_names():
     y = np.where(frame["a"] + 0.5 * rng.normal(size=40) > 0.0, 1, 0)
     plots.InfluenceDisplay.from_estimator(SVC().fit(frame, y), frame, y, candidates=2)
     plots.TubeDisplay.from_estimator(SVR().fit(frame, frame["b"]), frame, frame["b"])
+
+
+def test_a_regression_has_no_margin_to_draw():
+    with pytest.raises(ValueError, match="TubeDisplay"):
+        MarginDisplay.from_estimator(SVR().fit(AT, SINE), AT, SINE)
+
+
+def test_a_margin_of_what_is_not_fitted_is_refused():
+    with pytest.raises(NotFittedError):
+        MarginDisplay.from_estimator(SVC(), MOONS, SIDES)
