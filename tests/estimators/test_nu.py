@@ -325,3 +325,10 @@ def test_a_class_without_weight_is_refused(model):
     X, y = CLASSES[0], np.arange(160) % 3
     with pytest.raises(ValueError, match="positive weight in every class"):
         model.fit(X, y, sample_weight=(y > 0).astype(float))
+
+
+def test_the_offset_has_the_shape_of_scikit_learns():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    ours, theirs = (machine(nu=0.2).fit(X) for machine in (OneClassSVM, svm.OneClassSVM))
+    assert ours.offset_.shape == theirs.offset_.shape
+    np.testing.assert_allclose(ours.offset_, theirs.offset_, rtol=1e-2)

@@ -5,7 +5,17 @@ import pickle
 import numpy as np
 import pytest
 
-from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, OneClassSVM, PegasosClassifier
+from maxmargin import (
+    SVC,
+    SVR,
+    LinearSVC,
+    LinearSVR,
+    NuSVC,
+    OneClassSVM,
+    PegasosClassifier,
+    certify,
+    verify,
+)
 from synthetic import free_svc, free_svr, overlapping, regression
 
 LINEAR = [free_svc(), free_svc(multi_class="crammer_singer"), free_svr()]
@@ -52,6 +62,20 @@ def test_what_was_left_out_is_not_empty_but_missing():
     model = again(free_svc().fit(*overlapping(200)))
     with pytest.raises(AttributeError, match="warm_start=True"):
         _ = model.support_
+
+
+@pytest.mark.parametrize("model", [free_svc(), SVC(), NuSVC(nu=0.4)], ids=repr)
+@pytest.mark.parametrize("asked", [verify, certify, lambda m, X, y: m.samples(X, y)])
+def test_a_pickled_model_is_not_called_false_but_incomplete(model, asked):
+    X, y = overlapping(200)
+    with pytest.raises(AttributeError, match=r"pickled or copied.*warm_start=True"):
+        asked(again(model.fit(X, y)), X, y)
+    assert not hasattr(again(model), "alpha_")
+
+
+def test_a_pickled_model_with_its_state_is_verified():
+    X, y = overlapping(200)
+    assert verify(again(SVC(warm_start=True).fit(X, y)), X, y)
 
 
 def test_a_pickled_model_that_warm_starts_later_starts_afresh():

@@ -195,7 +195,7 @@ def test_the_same_fit_has_the_same_bits(model):
 def test_probability_is_computed_by_fit_when_asked():
     X, y = blobs(3)
     lazy = SVC().fit(X, y)
-    with pytest.warns(FutureWarning, match="probability"):
+    with pytest.warns(FutureWarning, match="needs no flag"):
         eager = SVC(probability=True).fit(X, y)
     assert lazy._probabilities._map is None
     assert eager._probabilities._map is not None

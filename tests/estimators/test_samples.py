@@ -3,6 +3,7 @@
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -249,3 +250,18 @@ def test_samples_of_a_kernel_that_is_a_function_may_be_texts(kind):
     model = kind(kernel=common).fit(texts, y)
     table = model.samples(texts, y)
     np.testing.assert_array_equal(table.alpha, model.alpha_)
+
+
+@pytest.mark.parametrize("model", [SVC(), free_svc(), NuSVC(nu=0.4)], ids=repr)
+def test_data_frames_are_read_without_a_warning_of_names(model):
+    X, y = overlapping()
+    frame = pd.DataFrame(X).add_prefix("column")
+    table = model.fit(frame, y).samples(frame, y)
+    np.testing.assert_array_equal(table.margin, model.fit(X, y).samples(X, y).margin)
+
+
+def test_columns_of_other_names_are_refused():
+    X, y = overlapping()
+    frame = pd.DataFrame(X).add_prefix("column")
+    with pytest.raises(ValueError, match="feature names"):
+        SVC().fit(frame, y).samples(frame.add_prefix("other "), y)

@@ -88,3 +88,8 @@ def test_the_warning_can_be_filtered():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", DataWarning)
         SVC(gamma=1e6).fit(*overlapping(200))
+
+
+def test_equal_samples_are_no_sign_of_a_large_gamma():
+    said = warnings_of(SVC(), np.ones((50, 3)), np.arange(50) % 2)
+    assert not any("gamma=" in sentence for sentence in said)

@@ -10,7 +10,7 @@ import pytest
 import sklearn.svm as peer
 from scipy import sparse
 from sklearn.datasets import make_moons
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from maxmargin import SVC, SVR, LinearSVC, NuSVC, NuSVR, PegasosClassifier
@@ -360,3 +360,21 @@ def test_colours_differ_in_lightness_too():
     colours = [matplotlib.colors.to_rgb(c) for c in plots._style.COLOURS[:2]]
     lightness = [0.21 * r + 0.72 * g + 0.07 * b for r, g, b in colours]
     assert abs(lightness[0] - lightness[1]) > 0.05
+
+
+def test_data_frames_give_no_warning_of_names():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"])
+    y = np.where(frame["a"] + 0.5 * rng.normal(size=40) > 0.0, 1, 0)
+    plots.InfluenceDisplay.from_estimator(SVC().fit(frame, y), frame, y, candidates=2)
+    plots.TubeDisplay.from_estimator(SVR().fit(frame, frame["b"]), frame, frame["b"])
+
+
+def test_a_regression_has_no_margin_to_draw():
+    with pytest.raises(ValueError, match="TubeDisplay"):
+        MarginDisplay.from_estimator(SVR().fit(AT, SINE), AT, SINE)
+
+
+def test_a_margin_of_what_is_not_fitted_is_refused():
+    with pytest.raises(NotFittedError):
+        MarginDisplay.from_estimator(SVC(), MOONS, SIDES)

@@ -118,7 +118,7 @@ def test_an_unproven_fit_has_their_status():
 @pytest.mark.parametrize("Model", [SVC, NuSVC])
 def test_probability_is_taken_and_deprecated_as_theirs(Model, probability):
     X, y, *_ = made(2)
-    with pytest.warns(FutureWarning, match="probability.*parameter.*CalibratedClassifierCV"):
+    with pytest.warns(FutureWarning, match="probability.*parameter.*needs no flag"):
         model = Model(probability=probability).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), Model().fit(X, y).predict(X))
 

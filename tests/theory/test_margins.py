@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import sklearn.svm as peer
 from scipy import sparse
 
 from maxmargin import SVC, NuSVC, NuSVR, OneClassSVM
@@ -203,3 +204,9 @@ def test_radius_and_margin_of_samples_with_slacks_bound_nothing():
     found = radius_margin(SVC(kernel="linear").fit(X, y), X, y)
     assert not found.separable
     assert "no error" in found.remark
+
+
+def test_models_of_other_libraries_are_refused():
+    X, y = overlapping()
+    with pytest.raises(TypeError, match="got a sklearn SVC"):
+        margin_bound(peer.SVC().fit(X, y), X, y)

@@ -5,6 +5,7 @@ from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.svm as peer
 from scipy import sparse
@@ -425,3 +426,10 @@ def test_a_weight_below_0_leaves_the_sample_out_as_in_fit():
     X, y, weight = random.normal(size=(60, 2)), np.arange(60) % 2, random.uniform(-0.5, 2.0, 60)
     model = SVC(tol=1e-6).fit(X, y, weight)
     assert verify(model, X, y, weight), str(verify(model, X, y, weight))
+
+
+@pytest.mark.parametrize("model", [SVC(), free_svc(), OneClassSVM(nu=0.2)], ids=repr)
+def test_data_frames_are_verified_without_a_warning_of_names(model):
+    X, y = overlapping()
+    frame = pd.DataFrame(X).add_prefix("column")
+    assert verify(model.fit(frame, y), frame, y)

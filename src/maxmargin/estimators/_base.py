@@ -236,6 +236,16 @@ class CertifiedModel(SamplesMixin, Reported, CallbackSupportMixin, BaseEstimator
         check_is_fitted(self, "solutions_")
         return self.solutions_
 
+    def _solved_here(self, wanted: str) -> tuple[Solution, ...]:
+        """Return the solutions with their dual variables, or say that a pickle left these out."""
+        solutions = self._solved(wanted)
+        if solutions[0].beta.size == 0:
+            raise AttributeError(
+                f"A pickled or copied model, or one fitted in a worker process, has no {wanted}:"
+                f" fit {type(self).__name__}(warm_start=True), which keeps the dual variables."
+            )
+        return solutions
+
     _keeps_state = False  # in a pickle, whatever warm_start is
     _weights_by_feature = True  # w of a solution, rather than a number for each sample
 
@@ -494,11 +504,7 @@ class LinearModel(CertifiedModel):
     @property
     def support_(self) -> NDArray[np.intp]:
         """Rows that are support vectors of at least one problem."""
-        betas = [solution.beta for solution in self._solved("list of support vectors")]
-        if betas[0].size == 0:
-            raise AttributeError(
-                "A pickled model keeps no list of support vectors, unless it has warm_start=True."
-            )
+        betas = [solution.beta for solution in self._solved_here("list of support vectors")]
         if self._members is not None:
             found = [rows[beta != 0.0] for rows, beta in zip(self._members, betas, strict=True)]
             return np.unique(np.concatenate(found))

@@ -47,11 +47,19 @@ def warn_of_probability(model: Any) -> None:
         return
     name = type(model).__name__
     warn(
-        "The `probability` parameter was deprecated in 1.9 and will be removed in version 1.11. Use"
-        f" `CalibratedClassifierCV({name}(), ensemble=False)` instead of"
-        f" `{name}(probability=True)`",
+        "The `probability` parameter was deprecated in scikit-learn 1.9. Leave it out:"
+        f" predict_proba of {name} needs no flag.",
         FutureWarning,
     )
+
+
+def without_names(model: Any) -> Any:
+    """Return the model, without names of columns, for rows whose names were checked before."""
+    if "feature_names_in_" not in vars(model):
+        return model
+    twin = object.__new__(type(model))  # not copy(), which leaves out what a pickle does not need
+    twin.__dict__ = {key: vars(model)[key] for key in vars(model) if key != "feature_names_in_"}
+    return twin
 
 
 def no_platt(name: str) -> Array:

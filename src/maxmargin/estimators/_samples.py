@@ -12,7 +12,7 @@ from sklearn.utils.validation import _num_samples
 
 from maxmargin.data.arrays import Array
 from maxmargin.data.targets import class_costs, class_members, sample_costs
-from maxmargin.estimators._checks import checked_targets
+from maxmargin.estimators._checks import checked_targets, without_names
 from maxmargin.losses import Loss
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets
 from maxmargin.solution import Solution
@@ -168,7 +168,7 @@ class SamplesMixin:
 
         K classes in one problem have α_ij = |β_ij|.
         """
-        solutions = self._solved("dual variables")  # type: ignore[attr-defined]
+        solutions = self._solved_here("dual variables")  # type: ignore[attr-defined]
         return _by_problem([np.abs(found.beta) / _unit(self, found) for found in solutions])
 
     @property
@@ -195,7 +195,7 @@ def _unit(model: Any, solution: Solution) -> float:
 
 def parts_of(model: Any, X: Any, y: Any, sample_weight: Any = None) -> list[Part]:
     """Return the problems that the model has solved, on its training samples."""
-    solutions = model._solved("samples")
+    solutions = model._solved_here("table of samples")
     if any(solution.beta.ndim == 2 for solution in solutions):
         raise ValueError(
             "multi_class='crammer_singer' is one problem of all classes, where a sample has an α"
@@ -210,7 +210,7 @@ def parts_of(model: Any, X: Any, y: Any, sample_weight: Any = None) -> list[Part
     cost = sample_costs(places, 1.0 if hard else C, lam, sample_weight)
     if hasattr(model, "classes_"):
         cost = class_costs(cost, model.class_weight, model.classes_, y)
-    posed = _posed(model, X, y, len(solutions))
+    posed = _posed(without_names(model), X, y, len(solutions))
     return [
         _part(model, place, *pair, cost, hard=hard)
         for place, pair in enumerate(zip(solutions, posed, strict=True))

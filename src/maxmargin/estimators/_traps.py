@@ -55,8 +55,11 @@ def vanishing_kernel(kernel: Kernel, X: Matrix) -> str:
     centres = X[:: n // _CENTRES][:_CENTRES]
     for step in sorted({max(1, n // _OTHERS), 1}, reverse=True):
         values = kernel(centres, X[::step])
-        if values.max(where=values < 1.0 - 1e-9, initial=0.0) >= _VANISHED:
+        differ = values < 1.0 - 1e-9
+        if values.max(where=differ, initial=0.0) >= _VANISHED:
             return ""
+    if not differ.any():
+        return ""
     return (
         f"gamma={kernel.gamma:g} is so large that the kernel of two different samples is below"
         f" {_VANISHED:g}, so that nothing is learnt but the samples themselves: lower it, or give"

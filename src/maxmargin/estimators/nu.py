@@ -344,7 +344,7 @@ class OneClassSVM(OutlierMixin, KernelModel):
 
     Attributes
     ----------
-    offset_ : float
+    offset_ : ndarray of shape (1,)
         ρ.
     margin_errors_, support_fraction_ : float
         Shares of outliers, and of support vectors: ν lies between them.
@@ -409,9 +409,9 @@ class OneClassSVM(OutlierMixin, KernelModel):
     def _keep_solutions(self, posed: Posed) -> None:
         self._keep_one(posed, self.solution_)
         # Samples on the edge belong to the region, whatever float32 makes of their f = 0.
-        self.offset_ = self.solution_.loss.target_scale * (1.0 - 1e-6)
-        self.intercept_ = np.array([-self.offset_])
-        self._scale_of_f = abs(self.offset_) or 1.0
+        self.offset_ = np.array([self.solution_.loss.target_scale * (1.0 - 1e-6)])
+        self.intercept_ = -self.offset_
+        self._scale_of_f = float(abs(self.offset_[0])) or 1.0
 
     def _objective(self, problem: Problem, kernel: Kernel) -> NuObjective:
         nu_sum = _check_nu(self.nu) * float(problem.cost.sum())
@@ -434,7 +434,7 @@ class OneClassSVM(OutlierMixin, KernelModel):
 
     def decision_function(self, X: Any) -> Array:
         """f(x) of each row, negative for outliers."""
-        return self.score_samples(X) - self.offset_
+        return np.asarray(self.score_samples(X) - self.offset_)
 
     def predict(self, X: Any) -> NDArray[np.intp]:
         """Return +1 for each row inside the region, −1 for each outlier."""

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from maxmargin.data.arrays import Array
 from maxmargin.data.checks import check_count
+from maxmargin.estimators._checks import without_names
 from maxmargin.plots._plane import Plane
 from maxmargin.plots._samples import roles
 from maxmargin.plots._style import colour, equal_scales, finish, marker, new_axes
@@ -72,6 +73,7 @@ class InfluenceDisplay:
         if len(estimator.classes_) != 2:
             raise ValueError("Influence is shown for two classes: give samples of two.")
         X, y = np.asarray(X, dtype=np.float64), np.asarray(y)
+        estimator = without_names(estimator)
         f, support = estimator.decision_function(X), roles(estimator, X, y)
         places = np.searchsorted(estimator.classes_, y)
         order = np.argsort((2.0 * places - 1.0) * f)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.data.arrays import Array
 from maxmargin.plots._plane import Plane
@@ -86,6 +87,12 @@ class MarginDisplay:
         Beyond two dimensions that is on a plane: through two `features`, by number or name, with
         the others at their medians, or by default along the two first principal components.
         """
+        check_is_fitted(estimator)
+        if not hasattr(estimator, "classes_"):
+            raise ValueError(
+                f"MarginDisplay is for classifiers, got {type(estimator).__name__}. TubeDisplay"
+                " draws regressions."
+            )
         names = getattr(X, "columns", None)
         rows = X if names is None else X.to_numpy()
         plane = Plane.through(rows, features, names)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.data.arrays import Array
+from maxmargin.estimators._checks import without_names
 from maxmargin.plots._samples import Roles, roles
 from maxmargin.plots._style import GREY, colour, finish, new_axes
 
@@ -51,6 +52,7 @@ class TubeDisplay:
         cls, estimator: Any, X: Any, y: Any, *, feature: int = 0, ax: Any = None
     ) -> TubeDisplay:
         """Draw a fitted regression along one feature, the others at their medians."""
+        estimator = without_names(estimator)
         rows = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
         x = rows[:, feature]
         along = np.tile(np.median(rows, axis=0), (300, 1))

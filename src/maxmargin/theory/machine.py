@@ -40,6 +40,12 @@ class Machine:
     @classmethod
     def of(cls, model: Any, X: Any, y: Any, sample_weight: Any = None) -> Machine:
         """Return the machine of a fitted model, or say why it is none."""
+        if not hasattr(model, "samples"):
+            raise TypeError(
+                "The theory is about classifiers of maxmargin, got a"
+                f" {type(model).__module__.split('.')[0]} {type(model).__name__}. Fit"
+                " maxmargin's class of that name; certify(model, X, y) reads other libraries'."
+            )
         if not hasattr(model, "classes_"):
             raise ValueError(
                 f"{type(model).__name__} is no classifier, and this is about errors of one. Give a"

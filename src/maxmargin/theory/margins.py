@@ -201,8 +201,9 @@ def novikoff(model: Any, X: Any, y: Any, *, max_epochs: int = 1000) -> Novikoff:
     """Return Novikoff's bound R²/γ² on the mistakes of the perceptron, beside the counted ones.
 
     γ is the margin of `model`, a linear machine that separates the samples: fit
-    LinearSVC(C=inf) for the least bound. With an intercept the samples are (x, 1), and γ that of
-    (w, b). The perceptron then runs over the samples in their order until it makes no mistake.
+    LinearSVC(C=inf, fit_intercept=False) for the least bound. With an intercept the samples are
+    (x, 1), and γ that of (w, b). The perceptron then runs over the samples in their order until it
+    makes no mistake.
     """
     check_count("max_epochs", max_epochs, advice="1000 is usual.")
     machine = Machine.of(model, X, y)

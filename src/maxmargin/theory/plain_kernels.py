@@ -52,7 +52,8 @@ _OF_PRODUCTS = (Linear, Gaussian, Polynomial, Sigmoid)
 #: Error of γ‖a − b‖² from which on it is summed from differences.
 _MOST_LOST = 1e-13
 
-EXTENDED = Arithmetic(f"{np.finfo(np.longdouble).nmant + 1}-bit floating point", _extended, True)
+_BITS = np.finfo(np.longdouble).nmant + 1
+EXTENDED = Arithmetic(f"long double ({_BITS} bits of mantissa)", _extended, True)
 RATIONAL = Arithmetic("exact rational numbers", _rational, False)
 
 

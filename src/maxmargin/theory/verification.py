@@ -13,6 +13,7 @@ from scipy import sparse
 
 from maxmargin.certificate import Certificate, Status
 from maxmargin.data.arrays import Matrix
+from maxmargin.estimators._checks import without_names
 from maxmargin.estimators.linear import decision_values
 from maxmargin.objectives import Intercept
 from maxmargin.solution import Solution
@@ -124,7 +125,7 @@ def verify(
             " proves how good they are."
         )
     arithmetic = RATIONAL if exact else EXTENDED
-    solutions = model._solved("certificate")
+    solutions = model._solved_here("dual point to verify")
     if sample_weight is not None:  # below 0 leaves a sample out, as in fit
         sample_weight = np.maximum(np.asarray(sample_weight, dtype=np.float64), 0.0)
     try:
@@ -248,7 +249,7 @@ def _predictions(
 ) -> Iterator[Check]:
     """Check that the model's decision values are those that its coefficients mean."""
     pairs = len(getattr(model, "classes_", ())) > 2 and _solves_pairs(model)
-    stated = _stated(model, data, pairs=pairs)
+    stated = _stated(without_names(model), data, pairs=pairs)
     apart, size, error = 0.0, 0.0, 0.0
     for place, (problem, found) in enumerate(zip(posed, values, strict=True)):
         rows = problem.rows if pairs and isinstance(problem, Posed) else slice(None)

@@ -68,6 +68,7 @@ def problems(model: Any, data: Data) -> list[Posed] | list[PosedJoint]:
     """Return the problems it answers, in the order of `solutions_`."""
     _ = model.certificate_  # refuses what is not fitted, and streams
     _refuse_others(model)
+    model._solved_here("dual point to certify")
     check_features(model, data)
     if hasattr(model, "classes_"):
         check_labels(data, model.classes_)
@@ -270,7 +271,7 @@ def _of_machine(model: Any, data: Data) -> Posed:
         _intercept(model), kernel=kernel,
     )  # fmt: skip
     if isinstance(model, OneClassSVM):
-        rho = float(model.offset_) / (1.0 - 1e-6)  # samples on the edge are inside
+        rho = float(model.offset_[0]) / (1.0 - 1e-6)  # samples on the edge are inside
         loss = replace(HINGE, target_scale=rho)
         return replace(posed, loss=loss, nu_sum=model.nu * float(cost.sum()))
     nu, shift = isinstance(model, NuSVR), float(_shifts(model, kernel)[0])

@@ -107,8 +107,9 @@ def _kernel(model: Any, data: Data) -> Kernel:
 def _of_linear_svc(model: Any, data: Data) -> list[Posed] | list[PosedJoint]:
     if model.penalty != "l2":
         raise ValueError(
-            f"penalty={model.penalty!r} is not ½‖w‖², of which certificates are. Certify a model"
-            " with penalty='l2'."
+            f"certify is for problems with the term ½‖w‖², and this model has"
+            f" penalty={model.penalty!r}. Give one with penalty='l2', or fit"
+            " maxmargin.LinearSVC(penalty='l1'), whose certificate_ proves its answer."
         )
     factors, cost = _factors(model, data, weighted=True), model.C * data.weight
     how, scaling = _intercept(model)
