@@ -433,3 +433,14 @@ def test_data_frames_are_verified_without_a_warning_of_names(model):
     X, y = overlapping()
     frame = pd.DataFrame(X).add_prefix("column")
     assert verify(model.fit(frame, y), frame, y)
+
+
+def test_repeated_rows_with_slacks_are_verified():
+    """They were fitted as one: the certificate counts their slacks and support vectors once."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(60, 2))[random.integers(0, 60, 2100)]
+    labels = random.integers(0, 2, 2100)
+    model = SVC(C=0.05, gamma=0.5, tol=1e-6).fit(rows, labels)
+    assert verify(model, rows, labels), str(verify(model, rows, labels))
+    model.dual_coef_ = 1.01 * model.dual_coef_
+    assert not verify(model, rows, labels)

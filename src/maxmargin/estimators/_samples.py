@@ -335,9 +335,7 @@ def _part(
 
 def _merged(part: Part) -> bool:
     """Whether equal rows were fitted as one, and so count once in the certificate."""
-    certificate = part.solution.certificate
-    counted = certificate.n_support_free + certificate.n_support_bounded
-    return bool(counted < np.count_nonzero(part.beta))
+    return "distinct_rows" in part.solution.notes
 
 
 def _refuse_other_data(part: Part, known: float, unit: float) -> None:
