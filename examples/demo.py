@@ -13,7 +13,7 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 from sklearn.svm import LinearSVC as SklearnLinearSVC
 
-from maxmargin import LinearSVC, LinearSVR, Objective
+from maxmargin import LinearObjective, LinearSVC, LinearSVR
 from maxmargin.data.problem import Problem
 from maxmargin.losses import CLASSIFICATION
 from maxmargin.objectives.base import Intercept
@@ -59,14 +59,14 @@ def diabetes() -> None:
 
 
 def large() -> None:
-    title("Made problem, 200,000 × 30: hinge loss, penalised intercept, as LIBLINEAR has it")
+    title("Synthetic problem, 200,000 × 30: hinge loss, penalised intercept, as LIBLINEAR has it")
     X, y = make_classification(
         200_000, 30, n_informative=15, flip_y=0.05, class_sep=0.7, random_state=0
     )
     X = scale(X)
     ours, our_time = timed(LinearSVC(loss="hinge"), X, y)
     theirs, their_time = timed(SklearnLinearSVC(loss="hinge", max_iter=100), X, y)
-    objective = Objective(
+    objective = LinearObjective(
         Problem(X, np.where(y == 1, 1.0, -1.0), np.ones(len(y))),
         CLASSIFICATION["hinge"],
         Intercept.PENALIZED,

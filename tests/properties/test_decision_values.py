@@ -92,7 +92,7 @@ def test_decision_values_do_not_depend_on_the_batch(kind, storage, case):
     model.fit(storage(train), y[:N_TRAIN])
     values = model.predict if kind is SVR else model.decision_function
     margin = np.abs(y[:N_TRAIN] - y[:N_TRAIN].mean()).mean() if kind is SVR else 1.0
-    margin = abs(model.offset_) if kind is OneClassSVM else margin
+    margin = abs(float(model.offset_[0])) if kind is OneClassSVM else margin
     whole, batch = values(storage(test)), values(storage(test[:50]))
     some = np.r_[0:50, 100:N_TEST:100]  # with the outliers
     off = RESOLUTION * margin
