@@ -218,8 +218,8 @@ NB_MODULE(_core, m) {
              bool one_sided, bool bounded) {
             const Size n = static_cast<Size>(y.shape(0));
             require_length(cost, n, "cost");
-            new (self) BoundTerms{
-                Terms{y.data(), cost.data(), Loss{target_scale, epsilon, one_sided, bounded}}, n};
+            const Loss loss{target_scale, epsilon, one_sided, bounded};  // nested, GCC 11 crashes
+            new (self) BoundTerms{Terms{y.data(), cost.data(), loss}, n};
           },
           "y"_a.noconvert(), "cost"_a.noconvert(), "target_scale"_a, "epsilon"_a, "one_sided"_a,
           "bounded"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
