@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 from maxmargin.certificate import Certificate, Status
 from maxmargin.data.arrays import Array
 from maxmargin.losses import Loss
+from maxmargin.objectives.base import NO_SHARES, Shares
 
 
 class Record(NamedTuple):
@@ -22,6 +24,38 @@ class Record(NamedTuple):
     gap: float
 
 
+@dataclass(frozen=True)
+class SolverInfo:
+    """What a run took, and what its solver knows beside the solution; the defaults say nothing.
+
+    Attributes
+    ----------
+    epochs, steps : int
+        Epochs of a stochastic solver. Its steps, or the pairs that SMO optimised.
+    rows : int
+        Kernel rows that were computed.
+    violation : float
+        By how much LIBSVM's stopping rule is violated at the end, m − M.
+    bound : float
+        What the theory of Pegasos promises for the expected objective above the optimum.
+    mistakes : int
+        Mistakes of the perceptron.
+    step0 : float
+        The first step of SGD.
+    """
+
+    epochs: int = 0
+    steps: int = 0
+    rows: int = 0
+    violation: float = math.nan
+    bound: float = math.inf
+    mistakes: int = 0
+    step0: float | None = None
+
+
+NOTHING_TO_TELL = SolverInfo()
+
+
 @dataclass(frozen=True, eq=False)
 class Solution:
     """The fitted point, its proof and how it was reached.
@@ -30,7 +64,9 @@ class Solution:
     classification β_i = α_i y_i. `loss` is the objective's, with the margin ρ or the tube ε that
     was found where that was a variable. K classes in one problem have w of shape (K, d), with a
     kernel (K, n), b of shape (K,) and β of shape (n, K). `state` is what a stochastic solver
-    needs to go on from here with the same problem.
+    needs to go on from here with the same problem. `shares` are those of a ν-problem, `excess` is
+    by how much the ν asked for exceeds the largest feasible one, with the sign of the heavier label
+    (`NuSVC`). `distinct_rows` counts the rows where equal ones were fitted as one.
     """
 
     w: Array = field(repr=False)
@@ -42,7 +78,10 @@ class Solution:
     n_iter: int
     mean_cost: float
     history: list[Record] = field(repr=False)
-    notes: dict[str, float] = field(default_factory=dict)
+    info: SolverInfo = NOTHING_TO_TELL
+    shares: Shares = NO_SHARES
+    excess: float = 0.0
+    distinct_rows: int | None = None
     state: Any = field(default=None, repr=False)
 
     def without_samples(self, *, weights: bool) -> Solution:

@@ -598,6 +598,6 @@ def test_the_violation_is_libsvms(make, n):
         sides = [label > 0.0, label < 0.0] if make is NuSVC else [np.full(n, True)]
         upper, lower = np.maximum(label, 0.0), np.minimum(label, 0.0)
     gaps = [rise[side & (beta < upper)].max() - fall[side & (beta > lower)].min() for side in sides]
-    assert solution.notes["violation"] == pytest.approx(max(gaps), abs=2e-4)
+    assert solution.info.violation == pytest.approx(max(gaps), abs=2e-4)
     again = make(tol=1e-4, warm_start=True).fit(X, y).fit(X, y)
-    assert np.isfinite(again.solution_.notes["violation"])
+    assert np.isfinite(again.solution_.info.violation)

@@ -275,7 +275,7 @@ def test_pairs_of_classes_go_on_each_from_their_own_nu():
     largest = NuSVC(nu=0.2, class_weight=weights).fit(X, y)
     expected = largest.equivalent_C_[:2] * 0.2 / 0.5
     np.testing.assert_allclose(model.equivalent_C_[:2], expected, rtol=1e-2)
-    excesses = [solution.notes["excess"] for solution in model.solutions_]
+    excesses = [solution.excess for solution in model.solutions_]
     assert excesses == pytest.approx([1.5, 1.5, 0.0])
 
 

@@ -154,10 +154,10 @@ def test_five_short_warm_fits_come_near_one_long_fit(solver, n_classes, multi_cl
 )  # fmt: skip
 def test_another_problem_starts_from_the_weights_alone(change):
     model = free_svc(solver=SGD(rule="adam"), max_iter=4, warm_start=True, random_state=0)
-    assert model.fit(X, TWO).solution_.notes["epochs"] == 4
-    assert model.fit(X, TWO).solution_.notes["epochs"] == 8
+    assert model.fit(X, TWO).solution_.info.epochs == 4
+    assert model.fit(X, TWO).solution_.info.epochs == 8
     adam = "solver" not in change
-    assert model.set_params(**change).fit(X, TWO).solution_.notes["epochs"] == (4 if adam else 12)
+    assert model.set_params(**change).fit(X, TWO).solution_.info.epochs == (4 if adam else 12)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -296,9 +296,7 @@ class CertifiedModel(SamplesMixin, Reported, CallbackSupportMixin, BaseEstimator
         for seed, solution, cost in zip(seeds, last, costs, strict=True):
             ratio = float(cost.mean()) / max(solution.mean_cost, 1e-300)
             w = solution.w if solution.w.shape[-1] == n_features else None
-            past = (
-                int(solution.notes.get("epochs", 1)) if ratio == 1.0 else 1
-            )  # else from the start
+            past = solution.info.epochs if ratio == 1.0 else 1  # else from the start
             b = solution.b if getattr(self, "fit_intercept", True) else 0.0 * solution.b
             if problem is not None and w is not None:
                 b = problem.own_intercept(w, b)

@@ -102,7 +102,7 @@ class _Measured:
         # Small problems need no rows; larger ones need those of the support vectors at least.
         used = [np.atleast_2d(solution.w).any(axis=0) for solution in model.solutions_]
         rows = [
-            max(solution.notes.get("rows", 0), np.count_nonzero(support))
+            max(solution.info.rows, np.count_nonzero(support))
             for solution, support in zip(model.solutions_, used, strict=True)
         ]
         return cls(

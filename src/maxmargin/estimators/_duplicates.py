@@ -55,8 +55,8 @@ class Groups:
             return np.asarray(filled * cost)  # what is at the bound stays there exactly
 
         w, beta = share(solution.w), share(solution.beta)
-        notes = solution.notes | {"distinct_rows": float(len(own))}
-        return replace(solution, w=w, beta=beta, mean_cost=float(cost.mean()), notes=notes)
+        mean = float(cost.mean())
+        return replace(solution, w=w, beta=beta, mean_cost=mean, distinct_rows=len(own))
 
 
 def groups_of(model: Any, posed: Posed, cost: Array) -> Groups | None:

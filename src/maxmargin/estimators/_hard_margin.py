@@ -85,7 +85,7 @@ def solve_through_origin(model: Any, posed: Posed, tasks: list[Task]) -> Progres
     direction: the one-class problem of these points, with a bound that is not felt.
     """
     with interruptible() as interrupt:
-        rebuild = partial(model._rebuild, posed, tasks, [{} for _ in tasks])
+        rebuild = partial(model._rebuild, posed, tasks, [0.0] * len(tasks))
         progress = Progress(model, posed.X, posed.y, len(tasks), interrupt, rebuild=rebuild)
         progress.begin()
         solutions = []

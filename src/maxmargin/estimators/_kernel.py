@@ -122,13 +122,13 @@ class KernelBase(CertifiedModel):
         self,
         posed: Posed,
         tasks: list[Task],
-        notes: list[dict[str, float]],
+        excesses: list[float],
         found: list[Solution | None],
     ) -> dict[str, Any]:
         """Return the fitted attributes as of the solutions found so far."""
         filled = [
-            replace(solution or unbegun(len(rows)), notes=more)
-            for solution, (rows, _, _), more in zip(found, tasks, notes, strict=True)
+            replace(solution or unbegun(len(rows)), excess=excess)
+            for solution, (rows, _, _), excess in zip(found, tasks, excesses, strict=True)
         ]
         return self._so_far(posed, filled)
 
@@ -136,8 +136,8 @@ class KernelBase(CertifiedModel):
         """Solve each (rows, targets, costs), in threads; `pairs` of classes or not."""
         begin, stopping, jobs = time.perf_counter(), self._stopping(), n_threads(self.n_jobs)
         X, kernel, members = posed.samples, posed.kernel, posed.members if pairs else None
-        notes = [self._notes(target, cost) for _, target, cost in tasks]
-        rebuild = partial(self._rebuild, posed, tasks, notes)
+        excesses = [self._excess(target, cost) for _, target, cost in tasks]
+        rebuild = partial(self._rebuild, posed, tasks, excesses)
         solver = self._kernel_solver(len(tasks), jobs)
         starts = self._starts([cost for _, _, cost in tasks], self._seeds(len(tasks)))
         with interruptible() as interrupt:
@@ -193,8 +193,8 @@ class KernelBase(CertifiedModel):
                 found = in_threads(solve, range(len(tasks)), jobs)
             solutions = reached_or_not(found, tasks, first, solver.name)
         self.solutions_ = tuple(
-            replace(solution, notes=solution.notes | more) if more else solution
-            for solution, more in zip(solutions, notes, strict=True)
+            replace(solution, excess=excess) if excess else solution
+            for solution, excess in zip(solutions, excesses, strict=True)
         )
         return progress
 
@@ -225,9 +225,9 @@ class KernelBase(CertifiedModel):
         """Return ν Σ C_i of a problem, where its margin is a variable."""
         return None
 
-    def _notes(self, _y: Array, _cost: Array) -> dict[str, float]:
-        """Return what the solution of a problem is to note beside the solver's numbers."""
-        return {}
+    def _excess(self, _y: Array, _cost: Array) -> float:
+        """Return by how much ν exceeds the largest feasible one."""
+        return 0.0
 
     def _intercept(self) -> Intercept:
         return Intercept.FREE if self.fit_intercept else Intercept.NONE

@@ -328,14 +328,14 @@ def _part(
         hard,
         solution,
     )
-    if not solution.notes.get("excess"):  # else f goes on from the solution, with other slacks
+    if not solution.excess:  # else f goes on from the solution, with other slacks
         _refuse_other_data(part, certificate.slack_sum / unit, unit)
     return part
 
 
 def _merged(part: Part) -> bool:
     """Whether equal rows were fitted as one, and so count once in the certificate."""
-    return "distinct_rows" in part.solution.notes
+    return part.solution.distinct_rows is not None
 
 
 def _refuse_other_data(part: Part, known: float, unit: float) -> None:

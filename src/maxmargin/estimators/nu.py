@@ -176,9 +176,6 @@ class NuSVC(SVC):
             raise ValueError(text)
         warn(f"{text} Until then f is 0 for {len(flat)} of the pairs of classes.", UserWarning)
 
-    def _notes(self, y: Array, cost: Array) -> dict[str, float]:
-        return {"excess": self._excess(y, cost)}
-
     def _for_part(self, y: NDArray[Any] | None, rows: NDArray[np.intp]) -> Any:
         """Return a copy whose ν is feasible for some of the samples if it is for all."""
         model = clone(self)
@@ -224,12 +221,12 @@ class NuSVC(SVC):
     @property
     def margin_errors_(self) -> Any:
         """Share of the samples within the margin; at most ν."""
-        return self._each(lambda solution: solution.notes["margin_errors"])
+        return self._each(lambda solution: solution.shares.margin_errors)
 
     @property
     def support_fraction_(self) -> Any:
         """Share of the samples that are support vectors; at least ν."""
-        return self._each(lambda solution: solution.notes["support_vectors"])
+        return self._each(lambda solution: solution.shares.support_vectors)
 
 
 def _largest_nu(y: NDArray[Any]) -> float:
@@ -245,7 +242,7 @@ def _no_margin(solution: Solution) -> bool:
 
 def _excess_of(solution: Solution) -> float:
     """Return it where there is a margin to go on from."""
-    return solution.notes.get("excess", 0.0) if solution.certificate.primal < 0.0 else 0.0
+    return solution.excess if solution.certificate.primal < 0.0 else 0.0
 
 
 class NuSVR(SVR):
@@ -319,12 +316,12 @@ class NuSVR(SVR):
     @property
     def margin_errors_(self) -> float:
         """Share of the samples outside the tube; at most ν."""
-        return self.solution_.notes["margin_errors"]
+        return self.solution_.shares.margin_errors
 
     @property
     def support_fraction_(self) -> float:
         """Share of the samples that are support vectors; at least ν, unless the tube is 0."""
-        return self.solution_.notes["support_vectors"]
+        return self.solution_.shares.support_vectors
 
 
 class OneClassSVM(OutlierMixin, KernelModel):
@@ -420,12 +417,12 @@ class OneClassSVM(OutlierMixin, KernelModel):
     @property
     def margin_errors_(self) -> float:
         """Share of outliers among the samples; at most ν."""
-        return self.solution_.notes["margin_errors"]
+        return self.solution_.shares.margin_errors
 
     @property
     def support_fraction_(self) -> float:
         """Share of the samples that are support vectors; at least ν."""
-        return self.solution_.notes["support_vectors"]
+        return self.solution_.shares.support_vectors
 
     def score_samples(self, X: Any) -> Array:
         """<w, φ(x)> of each row."""

@@ -195,8 +195,8 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
                 self._fit_targets(X, y, targets, [cost] * len(targets), self._loss())
             else:
                 self._fit_expansions(X, y, targets, cost)
-        self.t_ = max(int(solution.notes["steps"]) for solution in self.solutions_)
-        self.bound_ = sum(solution.notes["bound"] for solution in self.solutions_)
+        self.t_ = max(solution.info.steps for solution in self.solutions_)
+        self.bound_ = sum(solution.info.bound for solution in self.solutions_)
         self._keep_parameters()
         return self
 
@@ -445,7 +445,7 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
     def _stream_steps(self, solution: Solution) -> int:
         """Count the steps in which a stream would have met as many samples as `fit` did."""
         taken = self.solver.rows_a_step(len(solution.beta)) if self.batch_size is None else 1
-        return int(solution.notes["steps"]) * taken
+        return solution.info.steps * taken
 
     def _stream_classes(self, y: Any, classes: Any, *, fitted: bool) -> NDArray[Any]:
         """Return the labels that the stream will bring."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -163,14 +162,14 @@ class Fit:
 
     def _as_it_is(self, task: int, point: PrimalDual | None) -> Solution:
         objective = self.tasks.posed(task) if point else self.tasks.unseen(task)
-        name, notes = self.tasks.solver_for(objective).name, {"steps": 0.0, "bound": math.inf}
+        name = self.tasks.solver_for(objective).name
         with self.progress.reporting(task) as report:
             monitor = self._monitor(objective, report)
             begun = self.tasks.starts[task].begun if point else None
             status = monitor.judge(
                 point or _nothing(objective.problem), begun.epochs if begun else 0
             )
-        return monitor.finish(name, status, **({} if point else notes))
+        return monitor.finish(name, status)
 
 
 def _nothing(problem: Problem) -> PrimalDual:

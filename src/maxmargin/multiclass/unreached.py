@@ -77,7 +77,6 @@ class Unreached:
             n_iter=0,
             mean_cost=total / max(1, n),
             history=[Record(seconds, 0, primal, 0.0, primal)],
-            notes={"steps": 0.0, "bound": math.inf},
         )
 
     def _intercept(self, total: float, excess: float) -> float:

@@ -53,6 +53,17 @@ class PrimalDual:
     error: Any = None
 
 
+class Shares(NamedTuple):
+    """The shares of margin errors and of support vectors of a ν-problem: ν lies between them."""
+
+    margin_errors: float
+    support_vectors: float
+
+
+#: Of a problem without ν.
+NO_SHARES = Shares(math.nan, math.nan)
+
+
 class Judged(NamedTuple):
     """A completed point, its certificate, and what came to light with it.
 
@@ -65,7 +76,7 @@ class Judged(NamedTuple):
     certificate: Certificate
     loss: Loss
     doubt: float = 0.0
-    shares: dict[str, float] | None = None
+    shares: Shares = NO_SHARES
     paired: bool = False
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import maxmargin._core as _core
 from maxmargin.data.arrays import Array
 from maxmargin.data.checks import as_floats
-from maxmargin.objectives.base import Intercept, Judged, PrimalDual
+from maxmargin.objectives.base import Intercept, Judged, PrimalDual, Shares
 from maxmargin.objectives.kernel import KernelObjective, Setting
 from maxmargin.objectives.standard_form import StandardForm, fill_to_sum
 
@@ -119,7 +119,7 @@ class NuObjective(KernelObjective):
         shares = posed.shares(point.z + point.b, beta)
         return Judged(point, posed.certify(point), posed.loss, 0.0, shares, paired=True)
 
-    def shares(self, f: Array, beta: Array) -> dict[str, float]:
+    def shares(self, f: Array, beta: Array) -> Shares:
         """Return the shares of margin errors and of support vectors: ν lies between them."""
         return shares_of(self.sums.fractions(f, beta))
 
@@ -201,12 +201,9 @@ class NuObjective(KernelObjective):
             raise ValueError(f"nu_sum must be positive and at most {most:g}, got {nu_sum:g}.")
 
 
-def shares_of(fractions: _core.Fractions) -> dict[str, float]:
-    """Return the shares of margin errors and of support vectors: ν lies between them."""
-    return {
-        "margin_errors": fractions.margin_errors,
-        "support_vectors": fractions.support_vectors,
-    }
+def shares_of(fractions: _core.Fractions) -> Shares:
+    """Return the shares that the core counted."""
+    return Shares(fractions.margin_errors, fractions.support_vectors)
 
 
 def short(beta: Array, diagonal: Array, square: float) -> bool:

@@ -115,7 +115,7 @@ def _courses(model: Any) -> list[tuple[str, Course]]:
 def _course(model: Any, solution: Any) -> Course:
     columns = (np.array(column, dtype=np.float64) for column in zip(*solution.history, strict=True))
     course = Course(*columns)
-    total, steps = solution.notes.get("bound", math.inf), solution.notes.get("steps", 0.0)
+    total, steps = solution.info.bound, solution.info.steps
     if hasattr(model, "bound_") and math.isfinite(total) and steps > 1.0 and course.epoch[-1] > 0:
         taken = np.maximum(1.0, steps * course.epoch / course.epoch[-1])
         last = (1.0 + math.log(steps)) / steps

@@ -13,9 +13,9 @@ import numpy as np
 from maxmargin.certificate import Certificate, Status, relative
 from maxmargin.data.arrays import UNIT, Array
 from maxmargin.losses import Loss
-from maxmargin.objectives.base import Judged, Objective, PrimalDual
+from maxmargin.objectives.base import NO_SHARES, Judged, Objective, PrimalDual
 from maxmargin.runtime.interrupt import Interrupt
-from maxmargin.solution import Record, Solution
+from maxmargin.solution import NOTHING_TO_TELL, Record, Solution, SolverInfo
 
 #: Longest time between two looks at the clock and at Ctrl-C.
 SECONDS_PER_CALL = 0.05
@@ -68,7 +68,7 @@ class Monitor:
         self._dual = (-np.inf, np.zeros(0))
         self._values: tuple[Array | None, Array | None] = (None, None)  # of both, with a kernel
         self._best: Certificate | None = None  # of that pair, where it is known
-        self._loss, self._shares = objective.loss, dict[str, float]()
+        self._loss, self._shares = objective.loss, NO_SHARES
         self._working: Callable[[], tuple[int, float]] | None = None
         self._last_word = self._begin
         self.latest: Certificate  # of a kernel machine, at the last look
@@ -197,7 +197,7 @@ class Monitor:
         if better_primal:
             self._primal = (certificate.primal, point.w, point.b)
             self._values = point.z, self._values[1]
-            self._loss, self._shares = judged.loss, judged.shares or {}
+            self._loss, self._shares = judged.loss, judged.shares
         if better_dual:
             self._dual = (certificate.dual, point.beta)
             self._values = self._values[0], point.dual
@@ -244,7 +244,7 @@ class Monitor:
         pair = PrimalDual(*self._primal[1:], self._dual[1], *self._values)
         return self.objective.certify(pair)
 
-    def finish(self, solver: str, status: Status, **notes: float) -> Solution:
+    def finish(self, solver: str, status: Status, info: SolverInfo = NOTHING_TO_TELL) -> Solution:
         """Return the best point seen, certified as a pair."""
         certificate, problem = self._best or self._certify_best(), self.objective.problem
         if certificate.relative_gap <= self.tol:  # whatever ended the run
@@ -261,5 +261,6 @@ class Monitor:
             n_iter=self._n_iter,
             mean_cost=float(problem.cost.sum()) / max(1, problem.n_samples),
             history=self.history,
-            notes=self._shares | notes,
+            info=info,
+            shares=self._shares,
         )

@@ -145,7 +145,7 @@ def verify(
     for problem, solution, found in zip(problems, solutions, values, strict=True):
         about = f" ({problem.name})" if problem.name else ""
         claims = list(_claims(problem, solution.certificate, found, float(model.tol)))
-        if "distinct_rows" in solution.notes:  # these count each of them once
+        if solution.distinct_rows is not None:  # these count each of them once
             claims = [check for check in claims if check.name not in _OF_DISTINCT_ROWS]
         checks += [check._replace(name=check.name + about) for check in claims]
         checks += [Check(f"coefficients of the solution{about}", _same_point(problem, solution))]
@@ -300,6 +300,6 @@ def _meant(model: Any, posed: Posed | PosedJoint, found: Values, place: int) -> 
         return f - model.offset_
     if hasattr(model, "equivalent_C_"):
         C = _unit(model, place)
-        excess = model.solutions_[place].notes.get("excess", 0.0)
+        excess = model.solutions_[place].excess
         f = C * (f + excess * posed.loss.target_scale)
     return -f if posed.flipped else f

@@ -30,6 +30,12 @@ def apart(monkeypatch):
     monkeypatch.setattr(_kernel, "can_solve", lambda _objective: False)
 
 
+def told(solution):
+    """Which numbers a solution has beside the point and its certificate."""
+    numbers = [solution.info.steps or np.nan, solution.info.violation, *solution.shares]
+    return np.isfinite(numbers).tolist()
+
+
 def weights(n):
     return np.random.default_rng(0).integers(0, 4, n).astype(float)
 
@@ -46,7 +52,7 @@ def test_together_and_apart_agree_within_their_gaps(model, data, monkeypatch):
         assert one.certificate.dual <= two.certificate.primal + 1e-9 * abs(two.certificate.primal)
         assert two.certificate.dual <= one.certificate.primal + 1e-9 * abs(one.certificate.primal)
         assert one.mean_cost == pytest.approx(two.mean_cost)
-        assert one.notes.keys() == two.notes.keys()
+        assert told(one) == told(two)
         assert len(one.history) == 1
 
 

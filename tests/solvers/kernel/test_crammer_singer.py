@@ -155,7 +155,7 @@ def test_working_sets_find_the_optimum_of_the_whole(intercept, kernel, cache_siz
     whole = solve(objective, 1e-6)
     sets = solve(objective, 1e-6, small=0, working_set=24, cache_size=cache_size)
     assert sets.status is Status.OPTIMAL
-    assert sets.notes["rows"] > 0
+    assert sets.info.rows > 0
     assert sets.certificate.primal == pytest.approx(whole.certificate.primal, rel=2e-6)
 
 

@@ -120,8 +120,8 @@ def test_the_cache_holds_what_cache_size_says():
         SMO(64, cache_size, small=0).solve(objective, Monitor(objective, Stopping()), Start())
         for cache_size in (0.4, None)
     )
-    assert few.notes["rows"] > all_rows.notes["rows"]
-    assert all_rows.notes["rows"] <= 1000
+    assert few.info.rows > all_rows.info.rows
+    assert all_rows.info.rows <= 1000
 
 
 SHORT_OF_MEMORY = """
@@ -138,7 +138,7 @@ with open("/proc/self/statm") as file:
 resource.setrlimit(resource.RLIMIT_AS, (used + {megabytes} * 2**20,) * 2)
 try:
     model = SVC(tol=0.01, C=1.0, gamma=0.5, cache_size=1e5).fit(X, y)
-    print(model.certificate_.status.name, int(model.solution_.notes["rows"]))
+    print(model.certificate_.status.name, int(model.solution_.info.rows))
 except MemoryError as error:
     print(error)
 """

@@ -192,10 +192,10 @@ def test_a_warm_start_needs_fewer_steps():
     objective = make(Gaussian(0.3), n=400)
     cold = solve(objective, tol=1e-5)
     warm = solve(objective, tol=1e-4, start=Start(0, cold.beta, cold.b))
-    assert (warm.notes["steps"], warm.status) == (0, Status.OPTIMAL)
+    assert (warm.info.steps, warm.status) == (0, Status.OPTIMAL)
     on = solve(objective, tol=1e-7, start=Start(0, cold.beta, cold.b))
     assert on.status is Status.OPTIMAL
-    assert on.notes["steps"] < solve(objective, tol=1e-7).notes["steps"]
+    assert on.info.steps < solve(objective, tol=1e-7).info.steps
 
 
 @pytest.mark.parametrize("loss", [HINGE, TUBE], ids=["hinge", "tube"])

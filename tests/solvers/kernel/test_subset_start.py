@@ -74,9 +74,9 @@ def test_few_support_vectors_need_few_whole_rows(from_few, monkeypatch):
     started = solve(problem, Stopping(1e-3))
     monkeypatch.setattr(screening, "_MANY", 10**9)
     plain = solve(problem, Stopping(1e-3))
-    assert started.notes["rows"] < 0.2 * plain.notes["rows"]
+    assert started.info.rows < 0.2 * plain.info.rows
     assert started.n_iter > 0
-    assert np.isfinite(started.notes["violation"])
+    assert np.isfinite(started.info.violation)
 
 
 def test_many_support_vectors_are_left_to_whole_rows(from_few):
@@ -176,7 +176,7 @@ def test_samples_that_no_longer_matter_are_left_out(
     plain = solve(problem, Stopping(1e-4), working_set=32)
     assert shorter.status is plain.status is Status.OPTIMAL
     assert shorter.certificate.dual == pytest.approx(plain.certificate.dual, rel=2e-4)
-    assert shorter.notes["rows"] < plain.notes["rows"]
+    assert shorter.info.rows < plain.info.rows
     assert not shorter.beta[problem.problem.cost == 0.0].any()
 
 

@@ -143,7 +143,7 @@ def test_a_linear_kernel_is_the_linear_solver(loss, intercept):
     )
     assert kernel.certificate.primal == pytest.approx(plain.certificate.primal, rel=1e-3)
     assert kernel.certificate.dual == pytest.approx(plain.certificate.dual, rel=1e-3)
-    assert kernel.notes["bound"] == pytest.approx(plain.notes["bound"])
+    assert kernel.info.bound == pytest.approx(plain.info.bound)
     np.testing.assert_allclose(
         kernel.w @ objective.problem.X, plain.w, rtol=1e-2, atol=1e-2 * abs(plain.w).max()
     )
@@ -188,7 +188,7 @@ def test_the_bound_holds_where_the_theorem_applies():
     objective = make()
     solution = fit(objective, max_iter=50, tol=1e-9, sampling="uniform", averaging="uniform")
     best = fit(objective, 1e-8, solver=SMO()).certificate.primal
-    assert 0.0 <= solution.certificate.primal - best <= solution.notes["bound"] < np.inf
+    assert 0.0 <= solution.certificate.primal - best <= solution.info.bound < np.inf
 
 
 def test_the_same_seed_gives_the_same_bits():

@@ -323,7 +323,7 @@ def test_the_bound_holds_in_the_mean(averaging):
 
 
 def test_there_is_no_bound_with_a_free_intercept():
-    assert fit(larger(), Pegasos(), max_iter=2).notes["bound"] == math.inf
+    assert fit(larger(), Pegasos(), max_iter=2).info.bound == math.inf
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.sampled_from(INTERCEPTS))

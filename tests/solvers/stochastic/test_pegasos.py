@@ -266,12 +266,12 @@ def test_the_bound_is_the_lectures():
     assert bound >= 2 * X**2 * math.log(T + 1) / (lam * T) / lam
 
 
-def test_notes_hold_bound_and_steps():
+def test_a_run_tells_its_bound_and_its_steps():
     solution = fit(larger(intercept=Intercept.NONE), tol=0.0, max_iter=4)
-    assert solution.notes["steps"] == 4 * 2000
-    assert solution.notes["bound"] >= solution.certificate.gap
+    assert solution.info.steps == 4 * 2000
+    assert solution.info.bound >= solution.certificate.gap
     assert solution.status is Status.STOPPED_BY_ITERATIONS
-    assert fit(larger(), tol=0.0, max_iter=4).notes["bound"] == math.inf
+    assert fit(larger(), tol=0.0, max_iter=4).info.bound == math.inf
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)

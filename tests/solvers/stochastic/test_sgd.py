@@ -397,7 +397,7 @@ def test_mistakes_keep_to_novikoffs_bound(seed):
     """At most (R/γ)², for rows no longer than R and a margin γ of some unit vector."""
     X, y = separable(seed=seed)
     objective = objective_of(PERCEPTRON, Intercept.NONE, X=X, y=y)
-    mistakes = fit(objective, max_iter=10_000, start=Start(seed)).notes["mistakes"]
+    mistakes = fit(objective, max_iter=10_000, start=Start(seed)).info.mistakes
     radius = np.linalg.norm(X, axis=1).max()
     hard = solve(objective_of(HINGE, Intercept.NONE, X=X, y=y, C=1e6), tol=1e-6).w
     margin = (y * (X @ hard)).min() / np.linalg.norm(hard)
@@ -409,7 +409,7 @@ def test_the_perceptron_moves_by_the_rows_that_it_gets_wrong():
     X, y = np.array([[2.0, 1.0]]), np.array([-1.0])
     solution = fit(objective_of(PERCEPTRON, Intercept.NONE, X=X, y=y))
     np.testing.assert_array_equal(solution.w, [-2.0, -1.0])
-    assert solution.notes["mistakes"] == 1
+    assert solution.info.mistakes == 1
 
 
 def test_data_that_are_not_separable_are_not_called_solved():
@@ -473,7 +473,7 @@ def test_the_size_of_the_perceptrons_features_does_not_matter():
     small, large = (
         fit(objective_of(PERCEPTRON, Intercept.FREE, X=size * X, y=y)) for size in (1.0, 1024.0)
     )
-    assert small.notes["mistakes"] == large.notes["mistakes"]
+    assert small.info.mistakes == large.info.mistakes
 
 
 @pytest.mark.parametrize("rule", ["plain", "adam"])
@@ -484,4 +484,4 @@ def test_the_first_step_does_not_vanish_where_there_is_nothing_to_learn(rule, lo
     rows, y = rng.normal(size=(1000, 20)), rng.integers(0, 2, 1000)
     model = free_svc(solver=SGD(rule=rule), loss=loss, tol=0.02, max_iter=500, random_state=0)
     assert model.fit(rows, y).certificate_.relative_gap <= 0.02
-    assert model.solution_.notes["step0"] > 1e-5
+    assert model.solution_.info.step0 > 1e-5

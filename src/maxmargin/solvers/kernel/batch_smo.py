@@ -13,12 +13,12 @@ from maxmargin.certificate import Status
 from maxmargin.data.arrays import UNIT, Array
 from maxmargin.kernels import Precomputed
 from maxmargin.losses import HINGE
-from maxmargin.objectives.base import NEGLIGIBLE, Intercept
+from maxmargin.objectives.base import NEGLIGIBLE, NO_SHARES, Intercept
 from maxmargin.objectives.kernel import KernelObjective, Setting, expansion_certificate
 from maxmargin.objectives.nu import NuObjective, shares_of, short
 from maxmargin.objectives.rounding import expansion_error
 from maxmargin.runtime.monitor import Monitor
-from maxmargin.solution import Record, Solution
+from maxmargin.solution import Record, Solution, SolverInfo
 from maxmargin.solvers.kernel.dense_smo import STEPS_PER_CHECK_OF_GAP, refuse_improper
 
 #: Rows, targets and costs of one problem.
@@ -67,9 +67,9 @@ def solve_parts(
     def solution(task: int) -> Solution | Array:
         outcome, verdict = outcomes[task], verdicts[task]
         coef, n_iter = beta[begins[task] : ends[task]], outcome.outer_steps
-        loss, b, notes = objective.loss, verdict.b, {}
+        loss, b, shares = objective.loss, verdict.b, NO_SHARES
         if nu:
-            loss, notes = replace(loss, target_scale=verdict.number), shares_of(verdict.fractions)
+            loss, shares = replace(loss, target_scale=verdict.number), shares_of(verdict.fractions)
         setting = Setting(loss, free, nu_sums[task], float(negligible[task]), convex=True)
         squares = verdict.square, verdict.square, 0.0
         own, tally = diagonal[begins[task] : ends[task]], verdict.tally
@@ -81,9 +81,11 @@ def solve_parts(
         if not proven or (nu and short(coef, own, verdict.square)):
             return coef
         record = Record(seconds, n_iter, certificate.primal, certificate.dual, certificate.gap)
-        notes |= {"violation": outcome.violation, "steps": outcome.steps}
+        info = SolverInfo(violation=outcome.violation, steps=outcome.steps)
         mean = float(totals[task]) / len(coef)
-        return Solution(coef, b, coef, loss, certificate, name, n_iter, mean, [record], notes)
+        return Solution(
+            coef, b, coef, loss, certificate, name, n_iter, mean, [record], info, shares
+        )
 
     return [solution(task) for task in range(len(tasks))]
 

@@ -16,7 +16,7 @@ from maxmargin.objectives.balance import balance
 from maxmargin.objectives.base import Intercept, PrimalDual
 from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObjective
 from maxmargin.runtime.monitor import Monitor
-from maxmargin.solution import Solution
+from maxmargin.solution import Solution, SolverInfo
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.kernel.crammer_singer_active_set import face_step
 from maxmargin.solvers.kernel.row_source import KernelSamples, affords_float64
@@ -128,7 +128,7 @@ class ClassSMO:
         if status is Status.OPTIMAL and exact:
             beta, b, z = _moved(objective, beta, b, z)
             monitor.improve(PrimalDual(None, b, beta, z))
-        return monitor.finish(self.name, status, **ascent.notes)
+        return monitor.finish(self.name, status, ascent.info)
 
 
 class _Ascent:
@@ -164,10 +164,10 @@ class _Ascent:
         )
 
     @property
-    def notes(self) -> dict[str, float]:
+    def info(self) -> SolverInfo:
         """What it took."""
         engine = self.engine
-        return {"violation": engine.violation, "steps": engine.steps, "rows": engine.rows_computed}
+        return SolverInfo(violation=engine.violation, steps=engine.steps, rows=engine.rows_computed)
 
     def run(self, tol: float, steps: int, monitor: Monitor) -> bool:
         """Make outer steps; return whether its own estimate of the gap ended them."""

@@ -12,7 +12,7 @@ from maxmargin.data.arrays import Array
 from maxmargin.objectives.base import PrimalDual
 from maxmargin.objectives.kernel import KernelObjective
 from maxmargin.runtime.monitor import Monitor
-from maxmargin.solution import Solution
+from maxmargin.solution import Solution, SolverInfo
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.kernel.row_source import LARGEST, refuse_huge_values
 
@@ -70,7 +70,7 @@ def solve_whole(name: str, objective: KernelObjective, monitor: Monitor, start: 
                 status = Status.STALLED
                 break
         steps = monitor.iterations_left(smo.outer_steps, STEPS_PER_CHECK_OF_GAP)
-    return monitor.finish(name, status, violation=smo.violation, steps=smo.steps)
+    return monitor.finish(name, status, SolverInfo(violation=smo.violation, steps=smo.steps))
 
 
 def refuse_improper(diagonal: Array) -> None:

@@ -22,7 +22,7 @@ from maxmargin.objectives.nu import NuObjective
 from maxmargin.objectives.standard_form import StandardForm
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.monitor import Monitor
-from maxmargin.solution import Solution
+from maxmargin.solution import Solution, SolverInfo
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.kernel.active_set import Refinement, affordable
 from maxmargin.solvers.kernel.dense_smo import solve_whole
@@ -189,9 +189,11 @@ class SMO:
         return monitor.finish(
             self.name,
             status,
-            violation=float64.violation(smo),
-            steps=part.steps + smo.steps + float64.result.steps,
-            rows=round(part.rows) + smo.rows_computed,
+            SolverInfo(
+                violation=float64.violation(smo),
+                steps=part.steps + smo.steps + float64.result.steps,
+                rows=round(part.rows) + smo.rows_computed,
+            ),
         )
 
     def _pairs_before_float64(self, samples: KernelSamples, n: int) -> float:

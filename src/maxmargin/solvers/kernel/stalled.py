@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from maxmargin.certificate import Status
 from maxmargin.objectives.kernel import KernelObjective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Solver, Start
-
-#: Notes of a solution that add up.
-_COUNTS = ("steps", "rows")
 
 
 def settled(
@@ -22,11 +21,6 @@ def settled(
     answer = solver.solve(reduced, monitor.of(reduced, found.n_iter), Start(beta=found.beta))
     judged = objective.judge_reduced(reduced, (answer.w, answer.b, answer.beta), found)
     status = monitor.accept(judged, found.n_iter + answer.n_iter)
-    notes, more = found.notes, answer.notes
-    counts = {name: notes[name] + more[name] for name in _COUNTS if name in notes}
-    return monitor.finish(
-        solver.name,
-        Status.STALLED if status is Status.RUNNING else status,
-        violation=more["violation"],
-        **counts,
-    )
+    before, after = found.info, answer.info
+    info = replace(after, steps=before.steps + after.steps, rows=before.rows + after.rows)
+    return monitor.finish(solver.name, Status.STALLED if status is Status.RUNNING else status, info)

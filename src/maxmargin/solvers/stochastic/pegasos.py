@@ -18,7 +18,7 @@ from maxmargin.objectives.base import Intercept
 from maxmargin.objectives.crammer_singer import CrammerSingerObjective
 from maxmargin.objectives.linear import LinearObjective
 from maxmargin.runtime.monitor import SECONDS_PER_CALL, Monitor
-from maxmargin.solution import Solution
+from maxmargin.solution import Solution, SolverInfo
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.requirements import require, require_regularized
 from maxmargin.solvers.stochastic.epochs import (
@@ -101,8 +101,8 @@ class Pegasos:
         forgotten = horizon // 2 if horizon > descent.sampler.n_batches else 0
         known = offset == 0.0 and past == 0
         bound = self.bound(objective, steps, forgotten) if known else math.inf
-        epochs = steps // descent.sampler.n_batches
-        solution = monitor.finish(self.name, status, steps=steps, bound=bound, epochs=epochs)
+        info = SolverInfo(steps=steps, bound=bound, epochs=steps // descent.sampler.n_batches)
+        solution = monitor.finish(self.name, status, info)
         return replace(solution, state=descent.state(self, method))
 
     def radius(self, objective: LinearObjective | CrammerSingerObjective) -> float:

@@ -17,7 +17,7 @@ from maxmargin.data.problem import Problem
 from maxmargin.objectives.crammer_singer import CrammerSingerObjective
 from maxmargin.objectives.linear import LinearObjective
 from maxmargin.runtime.monitor import Monitor
-from maxmargin.solution import Solution
+from maxmargin.solution import Solution, SolverInfo
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.requirements import require
 from maxmargin.solvers.stochastic.epochs import (
@@ -104,11 +104,13 @@ class SGD:
         if isinstance(method, _Plain):  # others have a memory, which the start has not
             method.iterate.core.steps = descent.resume(start)
         status = descent.run(method, monitor, start, state)
-        epochs = method.steps // descent.sampler.n_batches
-        notes = {"steps": method.steps, "epochs": epochs, "mistakes": descent.window.mistakes}
-        if schedule.step0 is not None:
-            notes["step0"] = schedule.step0
-        solution = monitor.finish(self.name, status, **notes)
+        info = SolverInfo(
+            steps=method.steps,
+            epochs=method.steps // descent.sampler.n_batches,
+            mistakes=descent.window.mistakes,
+            step0=schedule.step0,
+        )
+        solution = monitor.finish(self.name, status, info)
         return replace(solution, state=descent.state(self, method, schedule))
 
     def steps(

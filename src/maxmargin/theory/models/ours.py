@@ -250,7 +250,7 @@ def _with_rho(model: NuSVC, posed: Posed, place: int) -> Posed:
     """Return the problem in w, b and ρ, of which the attributes are divided by a unit."""
     solution = model.solutions_[place]
     rho, unit = solution.loss.target_scale, 1.0 / float(np.ravel(model.equivalent_C_)[place])
-    excess = solution.notes.get("excess", 0.0) if solution.certificate.primal < 0.0 else 0.0
+    excess = solution.excess if solution.certificate.primal < 0.0 else 0.0
     sides = [float(posed.cost[posed.y == side].sum()) for side in (1.0, -1.0)]
     return replace(
         posed,
