@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from maxmargin import LinearSVC, LinearSVR, Problem, Status
-from maxmargin.estimators import _base
+from maxmargin.estimators import _linear
 from maxmargin.solvers import SGD, DualCD, Newton
 from synthetic import csr, free_svc, free_svr, overlapping, regression, separable, weights_for
 
@@ -230,7 +230,7 @@ def test_the_form_of_x_does_not_matter(Model, data, convert):
 @pytest.mark.parametrize("storage", ["dense", "csr"])
 def test_the_fit_neither_copies_nor_changes_x(Model, data, dtype, storage, monkeypatch):
     seen = []
-    monkeypatch.setattr(_base, "Problem", lambda X, *rest: seen.append(X) or Problem(X, *rest))
+    monkeypatch.setattr(_linear, "Problem", lambda X, *rest: seen.append(X) or Problem(X, *rest))
     given = data[0].astype(dtype) if storage == "dense" else csr(data[0], dtype=dtype)
     values = given if storage == "dense" else given.data
     before = values.copy()

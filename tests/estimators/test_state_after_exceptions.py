@@ -89,7 +89,7 @@ def test_a_fit_that_fails_leaves_the_estimator_as_it_was(model, error, refit, mo
     model.set_params(verbose=0, tol=1e-4)
     before, predicted = state(model), model.predict(X) if refit else None
     monkeypatch.setattr(Monitor, "_decide", raising(error, 0))
-    monkeypatch.setattr("maxmargin.estimators._kernel.can_solve", lambda _objective: False)
+    monkeypatch.setattr("maxmargin.solvers.kernel.batch_smo.can_solve", lambda _objective: False)
     with pytest.raises(error):
         model.fit(X[:-10, :-1], y[:-10])
     assert state(model) == before
@@ -170,7 +170,7 @@ def ctrl_c(monkeypatch):
         return decide(self, n_iter)
 
     monkeypatch.setattr(Monitor, "_decide", pressed)
-    monkeypatch.setattr("maxmargin.estimators._kernel.can_solve", lambda _objective: False)
+    monkeypatch.setattr("maxmargin.solvers.kernel.batch_smo.can_solve", lambda _objective: False)
     yield monitored
     signal.signal(signal.SIGINT, before)
 

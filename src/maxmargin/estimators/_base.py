@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import numbers
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
-from functools import partial, wraps
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
@@ -21,61 +17,27 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 import maxmargin._core as _core
 from maxmargin.certificate import Certificate, Status, total
-from maxmargin.data.arrays import Array, Matrix, explaining, plain_rows, plain_targets, view_rows
+from maxmargin.data.arrays import Array, Matrix, explaining, plain_rows, plain_targets
 from maxmargin.data.checks import (
     DataWarning,
-    check_choice,
     check_count,
-    check_flag,
-    check_magnitudes,
     check_positive,
     scale_advice,
-    wild_scales,
 )
-from maxmargin.data.origin import UNMOVED, Level, centred, far_centre
 from maxmargin.data.problem import Problem
-from maxmargin.data.targets import class_numbers
 from maxmargin.estimators._checks import flat_targets, named_alike
 from maxmargin.estimators._report import Reported
 from maxmargin.estimators._samples import SamplesMixin
 from maxmargin.estimators._warn import warn
-from maxmargin.losses import Loss
-from maxmargin.multiclass.decomposition import collapsed
-from maxmargin.multiclass.subproblems import Fit, Tasks
-from maxmargin.objectives.base import Intercept
-from maxmargin.objectives.crammer_singer import CrammerSingerObjective
-from maxmargin.objectives.linear import LinearObjective
-from maxmargin.runtime.blas_threads import one_blas_thread
-from maxmargin.runtime.progress import Progress
+from maxmargin.multiclass.subproblems import Schedule, Subproblems
+from maxmargin.runtime.progress import Progress, Rebuild
 from maxmargin.runtime.threads import n_threads
 from maxmargin.solution import Record, Solution
 from maxmargin.solvers import (
-    JOINT_SOLVERS,
-    SOLVERS,
-    CrammerSinger,
-    DualCD,
-    Monitor,
-    Newton,
-    Solver,
     Start,
     Stopping,
-    choose,
     interruptible,
 )
-from maxmargin.solvers.auto import FEW_FEATURES
-from maxmargin.solvers.linear.newton import MAX_FEATURES
-
-#: Numbers of features for which Newton's BLAS would take several threads: little faster, and far
-#: slower beside other fits.
-_THREADED_BLAS = range(200, MAX_FEATURES + 1)
-
-#: Distance of dense rows from 0, beside their spread, from which they are centred: coordinate
-#: descent takes three times the epochs from the first on, others lose digits from the second on.
-_OFF_CENTRE, _FAR = 2.0, 1e3
-
-#: Solvers whose steps are told the rows as they are.
-_STOCHASTIC = ("pegasos", "sgd")
-
 
 _GO_ON = "Fit again{again} to go on"
 
@@ -304,6 +266,21 @@ class CertifiedModel(SamplesMixin, Reported, CallbackSupportMixin, BaseEstimator
             starts.append(start)
         return starts
 
+    def _solve_all(
+        self, problems: Subproblems, X: Any, y: Any, rebuild: Rebuild, begin: float
+    ) -> tuple[list[Solution], Progress]:
+        """Return the solutions, and the progress to end when the model is made of them.
+
+        `rebuild` makes the fitted attributes of solutions so far, for callbacks; the limit of time
+        counts from `begin`.
+        """
+        jobs, stopping = n_threads(getattr(self, "n_jobs", None), len(problems)), self._stopping()
+        with interruptible() as interrupt:
+            progress = Progress(self, X, y, len(problems), interrupt, rebuild)
+            progress.begin()
+            schedule = Schedule(problems, stopping, interrupt, progress, begin, jobs)
+            return schedule.run(), progress
+
     def _warn_if_unproven(self, X: Matrix) -> None:
         """Say what was reached if it is less than was asked for; else, what it may be worth."""
         with interruptible() as interrupt:
@@ -339,194 +316,3 @@ class CertifiedModel(SamplesMixin, Reported, CallbackSupportMixin, BaseEstimator
     def _trap(self, _X: Matrix) -> str:
         """Say why the fit may mean little, and what to do about it."""
         return ""
-
-
-class LinearModel(CertifiedModel):
-    """f(x) = <w, x> + b, fitted by any solver, with the certificate of the fit."""
-
-    def _trap(self, X: Matrix) -> str:
-        return wild_scales(X).strip().replace("The", "the", 1)
-
-    def _intercept(self) -> Intercept:
-        for name in ("fit_intercept", "penalized_intercept", "warm_start"):
-            check_flag(name, getattr(self, name))
-        if not self.fit_intercept:
-            return Intercept.NONE
-        return Intercept.PENALIZED if self.penalized_intercept else Intercept.FREE
-
-    def _solver(self, objective: LinearObjective) -> Solver:
-        return given_solver(self.solver, {"auto": lambda: choose(objective), **SOLVERS})
-
-    def _reads_often(self, loss: Loss) -> bool:
-        """Whether the solver goes through the rows so often that a copy without zeros pays."""
-        named = isinstance(self.solver, str) and self.solver in ("auto", "newton", "dual_cd")
-        return loss.regularized and (named or isinstance(self.solver, DualCD | Newton))
-
-    def _scaling(self) -> float:
-        return check_positive(
-            "intercept_scaling", self.intercept_scaling, advice="1.0 is LIBLINEAR's."
-        )
-
-    def _linear_objective(
-        self, problem: Problem, y: Array, cost: Array, loss: Loss
-    ) -> LinearObjective:
-        posed = problem.with_targets(y, cost)
-        return LinearObjective(posed, loss, self._intercept(), self._scaling())
-
-    def _fit_targets(
-        self,
-        X: Matrix,
-        y: NDArray[Any],
-        targets: list[Array],
-        costs: list[Array],
-        loss: Loss,
-        *,
-        members: list[NDArray[np.intp]] | None = None,
-        numbers: NDArray[np.int32] | None = None,
-        level: Level = UNMOVED,
-    ) -> None:
-        """Solve one problem for each column of targets and store what was learnt.
-
-        If `members` are given, a problem has those rows only; if `numbers`, the targets are those
-        of one class against the rest, by the number of each row's class. `level` was
-        subtracted from the targets.
-        """
-        begin, stopping = time.perf_counter(), self._stopping()
-        self._members = members  # a callback may predict at any look
-        name = getattr(self.solver, "name", self.solver) if loss.regularized else None
-        if members is None:
-            often = self._reads_often(loss)
-            problem = self._problem(X, targets[0], costs[0], compress=often, solver=name)
-            object.__setattr__(problem, "level", level)
-        else:
-            none = np.zeros(X.shape[0])
-            problem = self._problem(X, none, none, solver=name)
-        starts = self._starts(costs, self._seeds(len(targets)), X.shape[1], problem)
-        tasks = Tasks(
-            problem,
-            targets,
-            costs,
-            members,
-            starts,
-            partial(self._linear_objective, loss=loss),
-            self._solver,
-        )
-        if members is None and not self._sweeps_afresh(tasks):
-            numbers = None
-        with interruptible() as interrupt:
-            progress = Progress(self, X, y, len(targets), interrupt)
-            progress.begin()
-            jobs = n_threads(getattr(self, "n_jobs", None), len(targets))
-            fit = Fit(tasks, numbers, stopping, interrupt, progress, begin, jobs)
-            with one_blas_thread() if X.shape[1] in _THREADED_BLAS else nullcontext():
-                self._store(fit.run())
-        progress.end()
-        self._warn_if_unproven(X)
-
-    def _sweeps_afresh(self, tasks: Tasks) -> bool:
-        """Whether coordinate descent starts from 0."""
-        solver = tasks.solver_of_all  # refused before anybody is told of a fit
-        return isinstance(solver, DualCD) and tasks.starts[0].beta is None
-
-    def _fit_joint(self, X: Matrix, y: NDArray[Any], cost: Array) -> None:
-        """Solve the one problem of all classes and store what was learnt."""
-        begin = time.perf_counter()
-        solver, stopping, self._members = joint_solver(self.solver), self._stopping(), None
-        numbers, n_classes = class_numbers(self.classes_, y), len(self.classes_)
-        problem = self._problem(X, numbers, cost, compress=True, solver=solver.name)
-        check_magnitudes(problem.longest, problem.extent)
-        objective = CrammerSingerObjective(problem, n_classes, self._intercept(), self._scaling())
-        by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
-        (start,) = self._starts([by_class], self._seeds(1), X.shape[1], problem)
-        with interruptible() as interrupt:
-            progress = Progress(self, X, y, 1, interrupt)
-            progress.begin()
-            with progress.reporting(0) as report:
-
-                def tell(record: Record, w: Array | None, b: Any, loss: Loss) -> bool:
-                    assert w is not None
-                    return report is not None and report(record, *collapsed(w, b), loss)
-
-                monitor = Monitor(objective, stopping, interrupt, tell, begin)
-                solution = solver.solve(objective, monitor, start)
-            self.solutions_ = (solution,)
-            self.coef_, self.intercept_ = collapsed(solution.w, solution.b)
-            self.n_iter_ = solution.n_iter
-        progress.end()
-        self._warn_if_unproven(X)
-
-    def _problem(
-        self,
-        X: Matrix,
-        y: Array,
-        cost: Array,
-        *,
-        compress: bool = False,
-        solver: str | None = None,
-    ) -> Problem:
-        """Return the problem, after the check that X is finite: the row norms show it.
-
-        Its rows may be a copy: without zeros where that pays (`compress`), or centred where that
-        helps the solver.
-        """
-        X, rows = view_rows(X)
-        far = self._far_centre(X, solver)
-        if far is not None:
-            centred_rows, origin = centred(X, far)
-            problem = Problem(centred_rows, y, cost, origin=origin)
-        else:
-            problem = Problem(X, y, cost, rows)
-            problem = problem.compressed() if compress else problem
-        if not math.isfinite(problem.longest):
-            self._check_finite(X)
-        return problem
-
-    def _far_centre(self, X: Matrix, solver: str | None) -> Array | None:
-        """Return the origin to choose for dense rows, where the intercept is free.
-
-        Stochastic steps are taken on the rows as they are.
-        """
-        if solver is None or solver in _STOCHASTIC:
-            return None
-        if sparse.issparse(X) or self._intercept() is not Intercept.FREE:
-            return None
-        sweeps = solver == "dual_cd" or (solver == "auto" and X.shape[1] > FEW_FEATURES)
-        return far_centre(X, _OFF_CENTRE if sweeps else _FAR)
-
-    def _store(self, solutions: list[Solution]) -> None:
-        self.solutions_ = tuple(solutions)
-        self.coef_ = np.array([solution.w for solution in solutions])
-        self.intercept_ = np.array([solution.b for solution in solutions])
-        self.n_iter_ = max(solution.n_iter for solution in solutions)
-
-    @property
-    def support_(self) -> NDArray[np.intp]:
-        """Rows that are support vectors of at least one problem."""
-        betas = [solution.beta for solution in self._solved_here("list of support vectors")]
-        if self._members is not None:
-            found = [rows[beta != 0.0] for rows, beta in zip(self._members, betas, strict=True)]
-            return np.unique(np.concatenate(found))
-        used = betas[0].any(axis=1) if betas[0].ndim == 2 else np.any(betas, axis=0)
-        return np.flatnonzero(used)
-
-
-def given_solver(given: Any, named: Mapping[str, Callable[[], Solver]]) -> Solver:
-    """Return the solver that the parameter means: an instance, or one of these by name."""
-    if isinstance(given, type):
-        raise ValueError(f"solver must be an instance: write solver={given.__name__}().")
-    if hasattr(given, "solve"):
-        solver: Solver = given
-        return solver
-    return named[check_choice("solver", given, named)]()
-
-
-def joint_solver(given: Any) -> Any:
-    """Return the solver of the one problem of all classes that the parameter means."""
-    if isinstance(given, str) and given in ("auto", *JOINT_SOLVERS):
-        return JOINT_SOLVERS.get(given, CrammerSinger)()
-    if type(given) in JOINT_SOLVERS.values():
-        return given
-    raise ValueError(
-        f"multi_class='crammer_singer' is solved by solver='dual_cd', 'pegasos' or 'sgd', got"
-        f" {given!r}. Use solver='auto', or multi_class='ovr'."
-    )

@@ -18,8 +18,8 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_positive, scale_advice
-from maxmargin.estimators._kernel_tasks import table_bytes
 from maxmargin.kernels import Kernel, Linear
+from maxmargin.multiclass.kernel_problems import table_bytes
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.threads import n_threads
 from maxmargin.solvers.kernel.row_source import KernelSamples

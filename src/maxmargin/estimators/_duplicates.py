@@ -15,7 +15,7 @@ from scipy import sparse
 
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.targets import class_members
-from maxmargin.estimators._kernel_tasks import Posed
+from maxmargin.estimators._posed import Posed
 from maxmargin.multiclass.decomposition import pair_targets
 from maxmargin.solution import Solution
 

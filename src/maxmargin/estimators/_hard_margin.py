@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-import math
-import time
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from maxmargin.certificate import Certificate, Status, relative
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import scale_advice
-from maxmargin.data.problem import Problem
 from maxmargin.data.targets import class_members
-from maxmargin.estimators._kernel_tasks import Posed, places, rows_of
-from maxmargin.kernels import Kernel
 from maxmargin.kernels.pairwise import plain
-from maxmargin.losses import HINGE
 from maxmargin.multiclass.decomposition import pair_targets
-from maxmargin.objectives.base import Intercept
-from maxmargin.objectives.kernel import KernelObjective
-from maxmargin.objectives.nu import NuObjective
-from maxmargin.runtime.progress import Progress
-from maxmargin.solution import NotSeparableError, Record, Solution
-from maxmargin.solvers import SMO, Monitor, Start, Stopping, interruptible
-from maxmargin.solvers.kernel.batch_smo import Task
-
-#: By what the tolerance of the nearest point is lowered, and how often, until the margin is proven.
-_TIGHTER, _ROUNDS = 0.1, 6
+from maxmargin.solution import NotSeparableError
 
 #: What a LinearSVC with C=inf hands to the kernel machine.
 _SHARED = (
@@ -43,143 +26,6 @@ _SHARED = (
     "n_jobs",
     "verbose",
 )
-
-#: Rounding of f beside the longest sample. And ½‖w‖² times its square from which on the margin is
-#: less than a millionth of it: there is none, as far as numbers can tell.
-_ROUNDING, _HOPELESS = 1e-14, 0.5e12
-
-
-@dataclass(frozen=True, eq=False)
-class Signed(Kernel):
-    """y_i y_j k(x_i, x_j) of samples that are given by their positions."""
-
-    kernel: Kernel
-    X: Matrix
-    y: Array
-
-    @property
-    def mercer(self) -> bool | None:  # type: ignore[override]
-        """As certain as of the kernel itself."""
-        return self.kernel.mercer
-
-    def __call__(self, A: Matrix, B: Matrix) -> Array:
-        """k(a, b) times both signs."""
-        one, two = (np.asarray(at)[:, 0].astype(np.intp) for at in (A, B))
-        signs = self.y[one][:, np.newaxis] * self.y[two]
-        return np.asarray(signs * self.kernel(self.X[one], self.X[two]))
-
-    def diagonal(self, A: Matrix) -> Array:
-        """k(a, a)."""
-        return self.kernel.diagonal(self.X[np.asarray(A)[:, 0].astype(np.intp)])
-
-    def rounding(self, X: Matrix) -> float:
-        """Return the rounding of the kernel itself."""
-        del X
-        return self.kernel.rounding(self.X)
-
-
-def solve_through_origin(model: Any, posed: Posed, tasks: list[Task]) -> Progress:
-    """Solve min ½‖w‖² with y_i <w, φ(x_i)> ≥ 1 for each task, and keep the solutions.
-
-    The nearest point of the convex hull of all y_i φ(x_i) to 0 is the largest margin, as a
-    direction: the one-class problem of these points, with a bound that is not felt.
-    """
-    with interruptible() as interrupt:
-        rebuild = partial(model._rebuild, posed, tasks, [0.0] * len(tasks))
-        progress = Progress(model, posed.X, posed.y, len(tasks), interrupt, rebuild=rebuild)
-        progress.begin()
-        solutions = []
-        for rows, y, cost in tasks:
-            X, used = rows_of(posed.samples, rows), np.flatnonzero(cost > 0.0)
-            signed = Signed(posed.kernel, X[used], y[used])
-            one = np.ones(len(used))
-            problem = Problem(places(len(used)), one, one)
-            objective = NuObjective(problem, HINGE, Intercept.NONE, signed, nu_sum=1.0)
-            _refuse_no_kernel(objective)
-            found = _nearest(objective, model._stopping(), interrupt)
-            solutions.append(_spread(found, y, used))
-    model.solutions_ = tuple(solutions)
-    return progress
-
-
-def _refuse_no_kernel(objective: KernelObjective) -> None:
-    if not objective.convex:
-        raise ValueError(
-            "C=inf needs a Mercer kernel: only there do distances mean a margin. Give a finite C,"
-            " or a kernel without negative eigenvalues (see maxmargin.kernels.mercer_check)."
-        )
-
-
-def _nearest(objective: KernelObjective, stopping: Stopping, interrupt: Any) -> Solution:
-    """Return the hard margin of signed samples: f ≥ 1 at each, and its proof."""
-    begin, tol, start = time.perf_counter(), stopping.tol, Start()
-    solution = None
-    for _ in range(_ROUNDS):
-        tol *= _TIGHTER
-        monitor = Monitor(objective, replace(stopping, tol=tol), interrupt, None, begin)
-        point = SMO().solve(objective, monitor, start)
-        solution = _scaled(objective, point, stopping.tol, time.perf_counter() - begin)
-        if solution.status is not Status.RUNNING:
-            return solution
-        start = Start(beta=point.beta)
-    assert solution is not None
-    stalled = solution.certificate.with_status(Status.STALLED)
-    return replace(solution, certificate=stalled)
-
-
-def _scaled(objective: KernelObjective, point: Solution, tol: float, seconds: float) -> Solution:
-    """Scale w to a least margin of 1, and its weights to the best dual point; judge them.
-
-    With u = Σ β_i φ_i, Σ β = 1 and f = u / least, P = ½‖u‖²/least², and α = β/‖u‖² has
-    D = Σ α − ½‖Σ α_i φ_i‖² = ½/‖u‖².
-    """
-    beta = point.beta / point.beta.sum()
-    z, longest = objective.kernel_values(beta), float(objective.diagonal.max())
-    square = float(beta @ z)
-    rounding = _ROUNDING * longest * objective.value_rounding
-    least = float(z.min()) - rounding
-    dual = 0.5 / (max(0.0, square) + rounding) if longest > 0.0 else math.inf
-    separated = least > 0.0 and square > 0.0
-    primal = 0.5 * square / least**2 if separated else math.inf
-    gap = max(0.0, primal - dual) if separated else math.inf
-    certificate = Certificate(
-        primal=primal,
-        dual=dual,
-        gap=gap,
-        relative_gap=relative(gap, dual),
-        kkt_violation=float(z[beta != 0.0].max() / least - 1.0) if separated else math.inf,
-        n_support_free=int(np.count_nonzero(beta)),
-        n_support_bounded=0,
-        margin=least / math.sqrt(square) if separated else 0.0,
-        slack_sum=0.0 if separated else math.inf,
-    )
-    return Solution(
-        w=beta / least if separated else beta,
-        b=0.0,
-        beta=beta / square if square > 0.0 else beta,
-        loss=HINGE,
-        certificate=certificate.with_status(_verdict(certificate, point, tol, longest)),
-        solver=SMO.name,
-        n_iter=point.n_iter,
-        mean_cost=1.0,
-        history=[Record(seconds, point.n_iter, primal, dual, gap)],
-    )
-
-
-def _verdict(certificate: Certificate, point: Solution, tol: float, longest: float) -> Status:
-    """Say whether the margin is proven, or that there is none; RUNNING if neither is."""
-    if certificate.relative_gap <= tol:
-        return Status.OPTIMAL
-    if longest == 0.0 or not certificate.dual < _HOPELESS / longest:
-        return Status.INFEASIBLE
-    return Status.RUNNING if point.status is Status.OPTIMAL else point.status
-
-
-def _spread(found: Solution, y: Array, used: Any) -> Solution:
-    """Return the solution for all samples, those of weight 0 among them, with β_i = y_i α_i."""
-    w, beta = np.zeros(len(y)), np.zeros(len(y))
-    w[used], beta[used] = y[used] * found.w, y[used] * found.beta
-    return replace(found, w=w, beta=beta, mean_cost=len(used) / len(y))
 
 
 class NotSeparableThroughOriginError(NotSeparableError):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -21,40 +21,31 @@ from maxmargin.data.arrays import Array, Matrix, view_rows
 from maxmargin.data.checks import check_positive
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import class_numbers
-from maxmargin.estimators._base import CertifiedModel, given_solver
+from maxmargin.estimators._base import CertifiedModel
 from maxmargin.estimators._checks import checked_targets, function_values
 from maxmargin.estimators._cost import CostEstimate, estimate_cost
-from maxmargin.estimators._kernel_tasks import (
-    Posed,
-    are_small,
-    has_constant_answer,
-    places,
-    reached_or_not,
-    rows_of,
-    shared_samples,
-    tabulated,
-    unbegun,
-)
+from maxmargin.estimators._posed import Posed
+from maxmargin.estimators._solvers import given_solver
 from maxmargin.estimators._traps import vanishing_kernel, wild_columns
 from maxmargin.kernels import Kernel, Linear, Precomputed, User, fitted_kernel, mercer_check
 from maxmargin.kernels.pairwise import plain, robust_origin
+from maxmargin.multiclass.kernel_problems import KernelProblems, places
+from maxmargin.multiclass.subproblems import OneProblem
 from maxmargin.objectives.base import Intercept
-from maxmargin.objectives.kernel import KernelObjective
+from maxmargin.objectives.formulation import Formulation
 from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObjective
-from maxmargin.runtime.blas_threads import blas_threads_for, one_blas_thread
+from maxmargin.runtime.blas_threads import blas_threads_for
 from maxmargin.runtime.memory import free_memory
-from maxmargin.runtime.progress import Progress
-from maxmargin.runtime.threads import in_threads, n_threads
+from maxmargin.runtime.progress import Progress, unbegun
+from maxmargin.runtime.threads import n_threads
 from maxmargin.solution import Solution
 from maxmargin.solvers import (
     QP,
     ClassSMO,
     KernelPegasos,
-    Monitor,
     Solver,
-    interruptible,
 )
-from maxmargin.solvers.kernel.batch_smo import Task, can_solve, solve_parts
+from maxmargin.solvers.kernel.batch_smo import Task
 from maxmargin.solvers.kernel.row_source import RESOLUTION, KernelSamples, summed
 from maxmargin.solvers.kernel.smo import SMO
 
@@ -74,7 +65,6 @@ class KernelBase(CertifiedModel):
     #: What `solver` may be; SMO where there is no such parameter.
     _solvers: tuple[str, ...] = ("smo",)
 
-    _objective: Callable[[Problem, Kernel], KernelObjective]  # what is to be minimised
     support_vectors_: Matrix
     n_iter_: Any  # an array; a number where one problem is all there can be
     cache_size: float | None = None  # where there is no such parameter
@@ -111,96 +101,48 @@ class KernelBase(CertifiedModel):
         """Lay out what `solutions_` have, as predictions need it."""
         raise NotImplementedError
 
-    def _so_far(self, posed: Posed, solutions: list[Solution]) -> dict[str, Any]:
+    def _so_far(self, posed: Posed, solutions: Iterable[Any]) -> dict[str, Any]:
         """Return the fitted attributes as of these solutions; the model itself stays as it is."""
         model = copy(self)
         model.solutions_ = tuple(solutions)
         model._keep_solutions(posed)
         return dict(vars(model))
 
-    def _rebuild(
-        self,
-        posed: Posed,
-        tasks: list[Task],
-        excesses: list[float],
-        found: list[Solution | None],
-    ) -> dict[str, Any]:
-        """Return the fitted attributes as of the solutions found so far."""
-        filled = [
-            replace(solution or unbegun(len(rows)), excess=excess)
-            for solution, (rows, _, _), excess in zip(found, tasks, excesses, strict=True)
-        ]
-        return self._so_far(posed, filled)
+    def _formulation(self) -> Formulation:
+        """Return which kernel machine this is."""
+        raise NotImplementedError
 
     def _solve(self, posed: Posed, tasks: list[Task], *, pairs: bool = False) -> Progress:
         """Solve each (rows, targets, costs), in threads; `pairs` of classes or not."""
-        begin, stopping, jobs = time.perf_counter(), self._stopping(), n_threads(self.n_jobs)
-        X, kernel, members = posed.samples, posed.kernel, posed.members if pairs else None
-        excesses = [self._excess(target, cost) for _, target, cost in tasks]
-        rebuild = partial(self._rebuild, posed, tasks, excesses)
-        solver = self._kernel_solver(len(tasks), jobs)
-        starts = self._starts([cost for _, _, cost in tasks], self._seeds(len(tasks)))
-        with interruptible() as interrupt:
-            progress = Progress(self, posed.X, posed.y, len(tasks), interrupt, rebuild=rebuild)
-            progress.begin()
-            cache, solved = self.cache_size, dict[int, Solution]()
-            small = isinstance(solver, SMO) and are_small(X, kernel, tasks, solver.small, cache)
-
-            def pose(task: int) -> KernelObjective:
-                rows, target, cost = tasks[task]
-                problem = Problem(rows_of(X, rows), target, cost, level=posed.level)
-                objective = self._objective(problem, kernel)
-                _ = objective.convex  # a function that is no kernel is refused before it is solved
-                return objective
-
-            first = Monitor(pose(0), stopping, interrupt, None, begin)
-            table = tabulated(X, kernel, members, first.stopped) if small else None
-            X, kernel, whole = table or (X, kernel, False)
-            shared = shared_samples(X, kernel, members, solver, cache)
-
-            def solve_group(group: range) -> None:
-                """Solve what a compiled call can of these problems."""
-                objective, some = pose(group[0]), [tasks[task] for task in group]
-                monitor = Monitor(objective, stopping, interrupt, None, begin)
-                if can_solve(objective):
-                    nu_sums = [self._nu_sum(target, cost) for _, target, cost in some]
-                    found = solve_parts(solver.name, objective, X, some, nu_sums, monitor)
-                    for task, one in zip(group, found, strict=True):
-                        if isinstance(one, Solution):
-                            solved[task] = one
-                        elif monitor.stopped() and one.any():  # the one under way
-                            starts[task] = replace(starts[task], beta=one)
-
-            def solve(task: int) -> Solution | None:
-                if task in solved:
-                    return solved[task]
-                start = starts[task]
-                idle = task > 0 and start.beta is None and may_be_unreached
-                if idle and first.stopped():
-                    return None
-                objective = pose(task)
-                if shared is not None:
-                    start = replace(start, samples=shared.pair(task, objective.problem.X))
-                with progress.reporting(task) as report:
-                    monitor = Monitor(objective, stopping, interrupt, report, begin)
-                    return solver.solve(objective, monitor, start)
-
-            if whole and starts[0].beta is None and not progress.heard:
-                groups = [range(first, len(tasks), jobs) for first in range(min(jobs, len(tasks)))]
-                in_threads(solve_group, groups, jobs)
-            may_be_unreached = not progress.heard and has_constant_answer(first.objective)
-            with nullcontext() if whole else one_blas_thread():
-                found = in_threads(solve, range(len(tasks)), jobs)
-            solutions = reached_or_not(found, tasks, first, solver.name)
-        self.solutions_ = tuple(
-            replace(solution, excess=excess) if excess else solution
-            for solution, excess in zip(solutions, excesses, strict=True)
+        begin, formulation = time.perf_counter(), self._formulation()
+        problems = KernelProblems(
+            posed.samples,
+            posed.kernel,
+            tasks,
+            self._starts([cost for _, _, cost in tasks], self._seeds(len(tasks))),
+            formulation=formulation,
+            solver=self._kernel_solver(len(tasks), n_threads(self.n_jobs)),
+            members=posed.members if pairs else None,
+            level=posed.level,
+            cache_size=self.cache_size,
         )
+
+        def with_excesses(found: Iterable[Solution | None]) -> Iterator[Solution]:
+            for solution, (rows, y, cost) in zip(found, tasks, strict=True):
+                whole = solution or unbegun(len(rows))
+                excess = formulation.excess(y, cost)
+                yield replace(whole, excess=excess) if excess else whole
+
+        def rebuild(found: list[Solution | None]) -> dict[str, Any]:
+            return self._so_far(posed, with_excesses(found))
+
+        solutions, progress = self._solve_all(problems, posed.X, posed.y, rebuild, begin)
+        self.solutions_ = tuple(with_excesses(solutions))
         return progress
 
     def _solve_joint(self, posed: Posed, cost: Array) -> Progress:
         """Solve the one problem of all classes."""
-        begin, stopping = time.perf_counter(), self._stopping()
+        begin = time.perf_counter()
         n_classes, numbers = len(self.classes_), class_numbers(self.classes_, posed.y)
         problem = Problem(posed.samples, numbers, cost)
         objective = KernelCrammerSingerObjective(
@@ -210,24 +152,11 @@ class KernelBase(CertifiedModel):
         by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
         (start,) = self._starts([by_class], self._seeds(1))
         solver = ClassSMO(cache_size=self.cache_size, n_threads=n_threads(self.n_jobs))
-        with interruptible() as interrupt:
-            progress = Progress(
-                self, posed.X, posed.y, 1, interrupt, rebuild=partial(self._so_far, posed)
-            )
-            progress.begin()
-            with progress.reporting(0) as report:
-                monitor = Monitor(objective, stopping, interrupt, report, begin)
-                with one_blas_thread():
-                    self.solutions_ = (solver.solve(objective, monitor, start),)
+        one = OneProblem(objective, solver, start, one_blas_thread=True)
+        rebuild = partial(self._so_far, posed)
+        solutions, progress = self._solve_all(one, posed.X, posed.y, rebuild, begin)
+        self.solutions_ = tuple(solutions)
         return progress
-
-    def _nu_sum(self, _y: Array, _cost: Array) -> float | None:
-        """Return ν Σ C_i of a problem, where its margin is a variable."""
-        return None
-
-    def _excess(self, _y: Array, _cost: Array) -> float:
-        """Return by how much ν exceeds the largest feasible one."""
-        return 0.0
 
     def _intercept(self) -> Intercept:
         return Intercept.FREE if self.fit_intercept else Intercept.NONE

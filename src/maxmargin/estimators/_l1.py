@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 
 from maxmargin.data.arrays import Array, Matrix
-from maxmargin.data.problem import Problem
-from maxmargin.estimators._base import LinearModel
+from maxmargin.estimators._linear import LinearModel
 from maxmargin.losses import SQUARED_HINGE
-from maxmargin.multiclass.subproblems import Fit, Tasks
 from maxmargin.objectives.l1 import L1Objective
-from maxmargin.runtime.progress import Progress
-from maxmargin.runtime.threads import n_threads
-from maxmargin.solvers import interruptible
 from maxmargin.solvers.linear.l1 import L1
 
 
@@ -44,24 +38,8 @@ def check_l1(model: Any) -> None:
 
 def fit_l1(model: LinearModel, X: Matrix, y: Any, targets: list[Array], cost: Array) -> None:
     """Solve one problem for each column of targets and store what was learnt."""
-    begin, stopping, n_tasks = time.perf_counter(), model._stopping(), len(targets)
-    model._members = None
-    problem = model._problem(X, targets[0], cost)
-    intercept, scaling = model._intercept(), model._scaling()
-    costs = [cost] * n_tasks
-    starts = model._starts(costs, model._seeds(n_tasks), X.shape[1], problem)
-
-    def pose(rows: Problem, target: Array, own: Array) -> L1Objective:
-        return L1Objective(rows.with_targets(target, own), SQUARED_HINGE, intercept, scaling)
-
-    tasks = Tasks(problem, targets, costs, None, starts, pose, lambda _: L1())
-    with interruptible() as interrupt:
-        progress = Progress(model, X, y, n_tasks, interrupt)
-        progress.begin()
-        jobs = n_threads(getattr(model, "n_jobs", None), n_tasks)
-        model._store(Fit(tasks, None, stopping, interrupt, progress, begin, jobs).run())
-    progress.end()
-    model._warn_if_unproven(X)
+    costs = [cost] * len(targets)
+    model._fit_targets(X, y, targets, costs, SQUARED_HINGE, kind=L1Objective, solver=L1())
 
 
 def dense_coef(coef: Any) -> Array:

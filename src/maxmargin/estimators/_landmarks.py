@@ -23,7 +23,7 @@ from maxmargin.embeddings.certificates import (
 from maxmargin.estimators._approximate import Posing, bounds_in_kernel_space
 from maxmargin.estimators._cost import CostEstimate
 from maxmargin.estimators._kernel import KernelModel
-from maxmargin.estimators._kernel_tasks import Posed
+from maxmargin.estimators._posed import Posed
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
 
 #: Least seconds left to the linear engine after the features were made.

@@ -16,7 +16,6 @@ from maxmargin.calibration.several_classes import Decision
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_choice, check_one_label, is_infinite, scale_advice
-from maxmargin.data.problem import Problem
 from maxmargin.data.targets import (
     ONE_LEFT,
     check_several_classes,
@@ -24,16 +23,15 @@ from maxmargin.data.targets import (
     class_factors,
     class_members,
     sample_costs,
-    side_costs,
 )
 from maxmargin.embeddings.certificates import MAX_VALUES, ExactCertificate, ExactEstimate
 from maxmargin.estimators._approximate import Posing
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._checks import labels_of, no_platt, warn_of_probability
 from maxmargin.estimators._duplicates import groups_of, spread_over
-from maxmargin.estimators._hard_margin import refuse_through_origin, solve_through_origin
-from maxmargin.estimators._kernel_tasks import Posed
+from maxmargin.estimators._hard_margin import refuse_through_origin
 from maxmargin.estimators._landmarks import LandmarkModel, QuietSVC
+from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._probability import (
     Geometry,
     ProbabilisticClassifier,
@@ -51,12 +49,13 @@ from maxmargin.multiclass.decomposition import (
     votes,
 )
 from maxmargin.objectives.base import Intercept
-from maxmargin.objectives.hard_margin import HardMarginObjective
-from maxmargin.objectives.kernel import VALUES_PER_BLOCK, KernelObjective
-from maxmargin.objectives.nu import NuObjective
+from maxmargin.objectives.formulation import Formulation
+from maxmargin.objectives.kernel import VALUES_PER_BLOCK
 from maxmargin.runtime.progress import Progress
 from maxmargin.solution import NotSeparableError
+from maxmargin.solvers import Solver
 from maxmargin.solvers.kernel.batch_smo import Task
+from maxmargin.solvers.kernel.origin_margin import OriginMargin
 
 
 class SVC(ClassifierMixin, ProbabilisticClassifier, LandmarkModel):
@@ -320,30 +319,18 @@ class SVC(ClassifierMixin, ProbabilisticClassifier, LandmarkModel):
         """C, as the costs count it: 1 for a hard margin, which has no costs."""
         return 1.0 if self._hard() else self.C
 
-    def _objective(self, problem: Problem, kernel: Kernel) -> KernelObjective:
-        if not self._hard():
-            nu_sum = self._nu_sum(problem.y, problem.cost)
-            if nu_sum is not None:
-                return NuObjective(problem, HINGE, self._intercept(), kernel, nu_sum)
-            return KernelObjective(problem, HINGE, self._intercept(), kernel)
-        side_costs(problem.y, problem.cost, "C=inf")
-        objective = HardMarginObjective(problem, HINGE, Intercept.FREE, kernel)
-        if not objective.convex:
-            raise ValueError(
-                "C=inf needs a Mercer kernel: only there do distances mean a margin. Give a finite"
-                " C, or a kernel without negative eigenvalues (see maxmargin.kernels.mercer_check)."
-            )
-        return objective
+    def _formulation(self) -> Formulation:
+        return Formulation(HINGE, self._intercept(), hard=self._hard())
+
+    def _kernel_solver(self, n_tasks: int, jobs: int) -> Solver:
+        if self._hard() and not self.fit_intercept:
+            return OriginMargin()
+        return super()._kernel_solver(n_tasks, jobs)
 
     def _trap(self, X: Matrix) -> str:
         if trap := super()._trap(X):
             return trap
         return "" if self._precomputed else one_class_only(self._labels, X)
-
-    def _solve(self, posed: Posed, tasks: list[Task], *, pairs: bool = False) -> Progress:
-        if self._hard() and not self.fit_intercept:
-            return solve_through_origin(self, posed, tasks)
-        return super()._solve(posed, tasks, pairs=pairs)
 
     def _refuse_inseparable(
         self, sides: Iterable[tuple[Any, Any]], tasks: list[Task], X: Matrix

@@ -12,19 +12,17 @@ from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
 from maxmargin.data.checks import DataWarning, check_tube, is_infinite
 from maxmargin.data.origin import levelled
-from maxmargin.data.problem import Problem
 from maxmargin.data.targets import real_targets, sample_costs
 from maxmargin.embeddings.certificates import MAX_VALUES, ExactCertificate, ExactEstimate
 from maxmargin.estimators._approximate import Posing
 from maxmargin.estimators._base import fitting
-from maxmargin.estimators._kernel_tasks import Posed
 from maxmargin.estimators._landmarks import LandmarkModel, QuietSVR
+from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._traps import far_targets
 from maxmargin.estimators._warn import warn
-from maxmargin.kernels import Kernel
 from maxmargin.losses import regression_loss
 from maxmargin.objectives.base import Intercept
-from maxmargin.objectives.kernel import KernelObjective
+from maxmargin.objectives.formulation import Formulation
 from maxmargin.objectives.scalar import spread
 
 #: What an infinite C stands for: as good as a tube that all targets have to be in.
@@ -143,9 +141,9 @@ class SVR(RegressorMixin, LandmarkModel):
     def _keep_solutions(self, posed: Posed) -> None:
         self._keep_one(posed, self.solution_)
 
-    def _objective(self, problem: Problem, kernel: Kernel) -> KernelObjective:
+    def _formulation(self) -> Formulation:
         loss = regression_loss("epsilon_insensitive", float(self.epsilon))
-        return KernelObjective(problem, loss, self._intercept(), kernel=kernel)
+        return Formulation(loss, self._intercept())
 
     def predict(self, X: Any) -> Array:
         """f(x) of each row."""

@@ -23,10 +23,11 @@ from maxmargin.data.targets import (
     real_targets,
     sample_costs,
 )
-from maxmargin.estimators._base import LinearModel, fitting
+from maxmargin.estimators._base import fitting
 from maxmargin.estimators._checks import check_dual, labels_of
 from maxmargin.estimators._hard_margin import fit_hard_linear
 from maxmargin.estimators._l1 import check_l1, dense_coef, fit_l1
+from maxmargin.estimators._linear import LinearModel
 from maxmargin.estimators._probability import (
     Geometry,
     ProbabilisticClassifier,

@@ -14,18 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
-from maxmargin.data.problem import Problem
-from maxmargin.data.targets import ONE_LEFT, sample_costs, side_costs
+from maxmargin.data.targets import ONE_LEFT, sample_costs
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._kernel import KernelModel
-from maxmargin.estimators._kernel_tasks import Posed
+from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._warn import warn
 from maxmargin.estimators.kernel import SVC
 from maxmargin.estimators.kernel_regression import SVR
-from maxmargin.kernels import Kernel
 from maxmargin.losses import EPSILON_INSENSITIVE, HINGE
 from maxmargin.objectives.base import Intercept
-from maxmargin.objectives.nu import SHORT, NuObjective
+from maxmargin.objectives.formulation import Formulation
+from maxmargin.objectives.nu import SHORT
 from maxmargin.runtime.progress import Progress
 from maxmargin.solution import Solution
 from maxmargin.solvers.kernel.batch_smo import Task
@@ -124,9 +123,8 @@ class NuSVC(SVC):
         _check_nu(self.nu)
         return 1.0
 
-    def _nu_sum(self, y: Array, cost: Array) -> float:
-        sides = side_costs(y, cost, "NuSVC")
-        return min(_check_nu(self.nu) * sum(sides), 2.0 * min(sides))
+    def _formulation(self) -> Formulation:
+        return Formulation(HINGE, Intercept.FREE, nu=_check_nu(self.nu))
 
     def _infeasible(self, excesses: Sequence[float]) -> str:
         """Say which two classes leave ν the least room; nothing if all leave enough."""
@@ -143,7 +141,8 @@ class NuSVC(SVC):
 
     def _solve(self, posed: Posed, tasks: list[Task], *, pairs: bool = False) -> Progress:
         """Solve; where class weights ask for too large a ν, go on from the largest, and say so."""
-        excesses = [self._excess(y, cost) for _, y, cost in tasks]
+        formulation = self._formulation()
+        excesses = [formulation.excess(y, cost) for _, y, cost in tasks]
         infeasible = self._infeasible(excesses)
         if infeasible and self.class_weight is None:
             raise ValueError(f"{infeasible}. {_LOWER_NU}")
@@ -182,19 +181,6 @@ class NuSVC(SVC):
         if y is None or _check_nu(self.nu) > _largest_nu(y) * (1.0 + _ROUNDING):
             return model
         return model.set_params(nu=min(_check_nu(self.nu), _largest_nu(y[rows])))
-
-    def _excess(self, y: Array, cost: Array) -> float:
-        """Return by how much ν exceeds the largest feasible one, as a share; its sign is y's.
-
-        At that ν all samples of the lighter class are at their bounds, and the optimum is a ray:
-        if ρ grows, and b with it for the heavier class, P stays. f/ρ is then the optimum of `SVC`
-        with C = 1/ρ, for every such C: ρ is made larger by as much as ν is too large.
-        """
-        up, down = side_costs(y, cost, "NuSVC")
-        excess = _check_nu(self.nu) * (up + down) / (2.0 * min(up, down)) - 1.0
-        if excess <= _ROUNDING:
-            return 0.0
-        return excess if up > down else -excess
 
     def _unit(self, solution: Solution) -> float:
         rho = solution.loss.target_scale
@@ -304,9 +290,8 @@ class NuSVR(SVR):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _objective(self, problem: Problem, kernel: Kernel) -> NuObjective:
-        nu_sum = _check_nu(self.nu) * float(problem.cost.sum())
-        return NuObjective(problem, EPSILON_INSENSITIVE, Intercept.FREE, kernel, nu_sum)
+    def _formulation(self) -> Formulation:
+        return Formulation(EPSILON_INSENSITIVE, Intercept.FREE, nu=_check_nu(self.nu))
 
     @property
     def epsilon_(self) -> float:
@@ -410,9 +395,8 @@ class OneClassSVM(OutlierMixin, KernelModel):
         self.intercept_ = -self.offset_
         self._scale_of_f = float(abs(self.offset_[0])) or 1.0
 
-    def _objective(self, problem: Problem, kernel: Kernel) -> NuObjective:
-        nu_sum = _check_nu(self.nu) * float(problem.cost.sum())
-        return NuObjective(problem, HINGE, Intercept.NONE, kernel, nu_sum)
+    def _formulation(self) -> Formulation:
+        return Formulation(HINGE, Intercept.NONE, nu=_check_nu(self.nu))
 
     @property
     def margin_errors_(self) -> float:

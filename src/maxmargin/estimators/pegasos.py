@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.data.arrays import Array, Matrix, view_rows
 from maxmargin.data.checks import check_choice, check_count, check_one_label, check_positive
-from maxmargin.data.problem import Problem
 from maxmargin.data.targets import (
     check_several_classes,
     class_costs,
@@ -24,18 +23,18 @@ from maxmargin.data.targets import (
     sample_costs,
 )
 from maxmargin.estimators._base import (
-    LinearModel,
     fitting,
     unchanged_on_failure,
 )
 from maxmargin.estimators._checks import labels_of
 from maxmargin.estimators._kernel import KernelBase
-from maxmargin.estimators._kernel_tasks import Posed
+from maxmargin.estimators._linear import LinearModel
+from maxmargin.estimators._posed import Posed
 from maxmargin.estimators.linear import LinearClassifier
 from maxmargin.kernels import Kernel
 from maxmargin.losses import CLASSIFICATION
 from maxmargin.multiclass.decomposition import binary_targets, collapsed
-from maxmargin.objectives.kernel import KernelObjective
+from maxmargin.objectives.formulation import Formulation
 from maxmargin.runtime.memory import free_memory
 from maxmargin.solution import Solution
 from maxmargin.solvers import Solver
@@ -239,8 +238,8 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
         self.intercept_ = np.array([solution.b for solution in self.solutions_])
         self.n_iter_ = max(solution.n_iter for solution in self.solutions_)
 
-    def _objective(self, problem: Problem, kernel: Kernel) -> KernelObjective:
-        return KernelObjective(problem, self._loss(), self._intercept(), kernel=kernel)
+    def _formulation(self) -> Formulation:
+        return Formulation(self._loss(), self._intercept())
 
     def _kernel_solver(self, n_tasks: int, jobs: int) -> Solver:
         solver, together = self.solver, min(jobs, n_tasks)

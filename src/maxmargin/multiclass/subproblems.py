@@ -1,90 +1,106 @@
-"""Several linear problems on the same rows: one for each class, pair of classes or output."""
+"""The problems of one fit — for classes, pairs of classes or outputs — and who solves them when."""
 
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import repeat
-
-import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
+from contextlib import nullcontext
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
 
 from maxmargin.certificate import Status
-from maxmargin.data.arrays import Array
-from maxmargin.data.checks import check_magnitudes
-from maxmargin.data.problem import Problem
-from maxmargin.multiclass.unreached import Unreached
 from maxmargin.objectives.base import PrimalDual
-from maxmargin.objectives.linear import LinearObjective
+from maxmargin.runtime.blas_threads import one_blas_thread
 from maxmargin.runtime.interrupt import Interrupt
-from maxmargin.runtime.monitor import Report
+from maxmargin.runtime.monitor import Monitor, Report, Stopping
 from maxmargin.runtime.progress import Progress
 from maxmargin.runtime.threads import in_threads
 from maxmargin.solution import Solution
-from maxmargin.solvers import Monitor, Solver, Start, Stopping
-from maxmargin.solvers.linear.one_vs_rest import GROUP, begin_together, points_so_far
+from maxmargin.solvers.base import BatchSolver, Solver, Start
 
 
-@dataclass(frozen=True, eq=False)
-class Tasks:
-    """Problems that differ in their targets and costs.
+class Subproblems(ABC):
+    """The problems of a fit, and what they share."""
 
-    If `members` are given, a problem has those rows of `problem` only. `pose` makes an objective of
-    a problem and its targets and costs, `solver` is the one for it.
-    """
-
-    problem: Problem
-    targets: list[Array]
-    costs: list[Array]
-    members: list[NDArray[np.intp]] | None
+    #: Where each begins; a batch solver moves these on.
     starts: list[Start]
-    pose: Callable[[Problem, Array, Array], LinearObjective]
-    solver: Callable[[LinearObjective], Solver]
 
-    def posed(self, task: int) -> LinearObjective:
-        """Return the objective of one problem."""
-        target, cost = self.targets[task], self.costs[task]
-        if self.members is None:
-            return self.pose(self.problem, target, cost) if task > 0 else self.first
-        X, origin = self.problem.X[self.members[task]], self.problem.origin
-        return self.pose(Problem(X, target, cost, origin=origin), target, cost)
+    #: What solves or begins several of them at once.
+    batch: BatchSolver | None = None
 
-    @cached_property
-    def first(self) -> LinearObjective:
-        """The objective of the first problem of all rows, by which the solver is chosen."""
-        return self.pose(self.problem, self.targets[0], self.costs[0])
+    #: Whether the solvers are slower with several threads in BLAS.
+    one_blas_thread: bool = False
 
-    @cached_property
-    def solver_of_all(self) -> Solver:
-        """The solver of all problems of all rows: they have the same costs, and it may ask them."""
-        return self.solver(self.first)
+    def __len__(self) -> int:
+        return len(self.starts)
 
-    def solver_for(self, objective: LinearObjective) -> Solver:
+    @abstractmethod
+    def pose(self, task: int) -> Any:
+        """Return the objective of one problem, or refuse it."""
+
+    @abstractmethod
+    def solver_for(self, objective: Any) -> Solver:
         """Return the solver of a problem."""
-        return self.solver_of_all if self.members is None else self.solver(objective)
 
-    def unseen(self, task: int) -> LinearObjective:
-        """Return the same without a copy of rows: with zeros, for a w of 0 that sees no row."""
-        if self.members is None:
-            return self.posed(task)
-        target, cost = self.targets[task], self.costs[task]
-        zeros = sparse.csr_matrix((len(target), self.problem.n_features))
-        return self.pose(Problem(zeros, target, cost), target, cost)
+    def prepare(self, over: Callable[[], bool], *, heard: bool) -> None:
+        """Compute what the problems share, unless time is over.
+
+        Somebody who wants to hear of each gap check gets no batch solver that has none.
+        """
+        del over, heard
+
+    def rounds(self, n_threads: int) -> list[list[range]]:
+        """Return groups for the batch solver, round by round; in threads within a round."""
+        del n_threads
+        return [[range(len(self))]]
+
+    def start(self, task: int, objective: Any) -> Start:
+        """Return where to start, with what is known of the objective."""
+        del objective
+        return self.starts[task]
+
+    def may_be_left(self, task: int) -> bool:
+        """Whether a problem need not be begun when time is over."""
+        del task
+        return False
+
+    def constants(self, left: list[int], status: Status, seconds: float) -> list[Solution] | None:
+        """Return the best constants of problems that were left; None if each is to be judged."""
+        del left, status, seconds
+        return None
+
+    def as_they_are(self, left: list[int]) -> Iterator[tuple[Any, PrimalDual, int]]:
+        """Yield objective, point and epochs of problems that were left."""
+        raise NotImplementedError
+
+
+class OneProblem(Subproblems):
+    """The one problem of all classes."""
+
+    def __init__(
+        self, objective: Any, solver: Solver, start: Start, *, one_blas_thread: bool = False
+    ) -> None:
+        self.objective, self.solver, self.starts = objective, solver, [start]
+        self.one_blas_thread = one_blas_thread
+
+    def pose(self, task: int) -> Any:
+        """Return it."""
+        assert task == 0
+        return self.objective
+
+    def solver_for(self, objective: Any) -> Solver:
+        """Return its solver."""
+        assert objective is self.objective
+        return self.solver
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
-    """The tasks under way. Those that Ctrl-C or the clock leaves behind are judged as they are.
+class Schedule:
+    """The problems under way. What Ctrl-C or the clock leaves behind is judged as it is."""
 
-    If `numbers` has the class of each row, the tasks are those of one class against the rest, and
-    the first epochs of some are made in common passes.
-    """
-
-    tasks: Tasks
-    numbers: NDArray[np.int32] | None
+    problems: Subproblems
     stopping: Stopping
     interrupt: Interrupt
     progress: Progress
@@ -93,90 +109,81 @@ class Fit:
 
     def run(self) -> list[Solution]:
         """Solve them all."""
-        n_tasks = len(self.tasks.targets)
-        size = n_tasks if self.numbers is None else GROUP
-        solutions: list[Solution] = []
-        for lowest in range(0, n_tasks, size):
-            group = range(lowest, min(lowest + size, n_tasks))
-            if self.numbers is not None:
-                self._begin_together(group, self.numbers)
-            found = in_threads(self._solve, group, self.n_threads)
-            left = [task for task, solution in zip(group, found, strict=True) if not solution]
-            rest = self._unreached(left) or map(self._as_it_is, left, self._points(left))
-            solutions += [solution or next(rest) for solution in found]
-        return solutions
+        problems = self.problems
+        problems.prepare(self._over, heard=self.progress.heard)
+        with one_blas_thread() if problems.one_blas_thread else nullcontext():
+            rounds = problems.rounds(self.n_threads)
+            return list(chain.from_iterable(map(self._round, rounds)))
+
+    def _round(self, groups: list[range]) -> list[Solution]:
+        solved: dict[int, Solution] = {}
+
+        def solve_many(group: range) -> None:
+            solved.update(self._solve_many(group))
+
+        def solve(task: int) -> Solution | None:
+            return solved.get(task) or self._solve(task)
+
+        if self.problems.batch is not None:
+            in_threads(solve_many, groups, self.n_threads)
+        tasks = sorted(chain.from_iterable(groups))
+        found = in_threads(solve, tasks, self.n_threads)
+        left = [task for task, solution in zip(tasks, found, strict=True) if solution is None]
+        rest = self._left(left)
+        return [solution or next(rest) for solution in found]
 
     def _over(self) -> bool:
         """Whether nothing more is to be begun."""
         limit = self.stopping.max_time
-        late = limit is not None and time.perf_counter() - self.begin >= limit
-        return late or self.interrupt.requested
+        return self.interrupt.requested or (limit is not None and self._seconds >= limit)
 
-    def _monitor(self, objective: LinearObjective, report: Report | None) -> Monitor:
+    @property
+    def _seconds(self) -> float:
+        return time.perf_counter() - self.begin
+
+    def _monitor(self, objective: Any, report: Report | None) -> Monitor:
         return Monitor(objective, self.stopping, self.interrupt, report, self.begin)
 
-    def _begin_together(self, group: range, numbers: NDArray[np.int32]) -> None:
-        objective, starts = self.tasks.posed(group.start), self.tasks.starts
-        _check(objective)
-        if group.start > 0 and self._over():
+    def _solve_many(self, group: range) -> Iterator[tuple[int, Solution]]:
+        """Yield what the batch solver solves of a group; the rest starts from where it came to."""
+        problems, batch = self.problems, self.problems.batch
+        assert batch is not None
+        objective = problems.pose(group[0])
+        if group[0] > 0 and self._over():
             return
-        own, seed = numbers - np.int32(group.start), starts[group.start].seed
-        begun = begin_together(objective, own, len(group), seed, self._monitor(objective, None))
-        for task, so_far in zip(group, begun, strict=True):
-            starts[task] = replace(starts[task], begun=so_far)
+        starts = [problems.starts[task] for task in group]
+        ends = batch.solve_many(objective, group, starts, self._monitor(objective, None))
+        for task, end in zip(group, ends, strict=True):
+            if isinstance(end, Solution):
+                yield task, end
+            else:
+                problems.starts[task] = end
 
     def _solve(self, task: int) -> Solution | None:
-        """Solve one problem; when it is over, only if it starts where a fit before ended."""
-        start = self.tasks.starts[task]
-        if start.beta is None and self._over():
+        """Solve one problem; when time is over, only if it starts where a fit before ended."""
+        problems = self.problems
+        if problems.may_be_left(task) and problems.starts[task].beta is None and self._over():
             return None
-        objective = self.tasks.posed(task)
-        _check(objective)
-        if objective.problem.extent.alike:  # the optimum is w = 0
-            start = Start(start.seed, np.zeros(objective.problem.n_samples))
+        objective = problems.pose(task)
+        start = problems.start(task, objective)
         with self.progress.reporting(task) as report:
             monitor = self._monitor(objective, report)
-            return self.tasks.solver_for(objective).solve(objective, monitor, start)
+            return problems.solver_for(objective).solve(objective, monitor, start)
 
-    def _unreached(self, left: list[int]) -> Iterator[Solution] | None:
-        """Return the solutions of pairs that were not begun; None if each is to be looked at."""
-        tasks = self.tasks
-        if not left or tasks.members is None or self.progress.heard:
-            return None
-        objective = tasks.unseen(left[0])
-        if not (objective.loss.one_sided and objective.loss.regularized):
-            return None
+    def _left(self, left: list[int]) -> Iterator[Solution]:
+        """Return the solutions of problems that were not begun, or not gone on with."""
+        if not left:
+            return iter(())
         status = Status.INTERRUPTED if self.interrupt.requested else Status.STOPPED_BY_TIME
-        name, d = tasks.solver_for(objective).name, tasks.problem.n_features
-        unreached = Unreached(objective.loss, objective.intercept, status, name)
-        seconds = time.perf_counter() - self.begin
-        targets, costs = [tasks.targets[k] for k in left], [tasks.costs[k] for k in left]
-        return iter(unreached.solutions(targets, costs, [d] * len(left), seconds))
+        known = None
+        if not self.progress.heard:
+            known = self.problems.constants(left, status, self._seconds)
+        return iter(known) if known is not None else self._judged(left)
 
-    def _points(self, left: list[int]) -> list[PrimalDual] | repeat[None]:
-        """Return where these problems are, if they were begun together."""
-        begun = [so_far for task in left if (so_far := self.tasks.starts[task].begun)]
-        if not begun:
-            return repeat(None)
-        return points_so_far([self.tasks.posed(task) for task in left], begun)
-
-    def _as_it_is(self, task: int, point: PrimalDual | None) -> Solution:
-        objective = self.tasks.posed(task) if point else self.tasks.unseen(task)
-        name = self.tasks.solver_for(objective).name
-        with self.progress.reporting(task) as report:
-            monitor = self._monitor(objective, report)
-            begun = self.tasks.starts[task].begun if point else None
-            status = monitor.judge(
-                point or _nothing(objective.problem), begun.epochs if begun else 0
-            )
-        return monitor.finish(name, status)
-
-
-def _nothing(problem: Problem) -> PrimalDual:
-    """Return where a problem is that was not begun."""
-    n, d = problem.n_samples, problem.n_features
-    return PrimalDual(np.zeros(d), 0.0, np.zeros(n), np.zeros(n), np.zeros(d))
-
-
-def _check(objective: LinearObjective) -> None:
-    check_magnitudes(objective.problem.longest, objective.problem.extent)
+    def _judged(self, left: list[int]) -> Iterator[Solution]:
+        for task, reached in zip(left, self.problems.as_they_are(left), strict=True):
+            objective, point, epochs = reached
+            with self.progress.reporting(task) as report:
+                monitor = self._monitor(objective, report)
+                status = monitor.judge(point, epochs)
+            yield monitor.finish(self.problems.solver_for(objective).name, status)

@@ -16,6 +16,7 @@ from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObject
 from maxmargin.objectives.l1 import L1Objective
 from maxmargin.objectives.linear import LinearObjective
 from maxmargin.objectives.nu import NuObjective
+from maxmargin.objectives.origin_margin import OriginMarginObjective
 from maxmargin.objectives.scalar import ScalarObjective
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "LinearObjective",
     "NuObjective",
     "Objective",
+    "OriginMarginObjective",
     "PrimalDual",
     "ScalarObjective",
     "certify",

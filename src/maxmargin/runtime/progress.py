@@ -13,20 +13,20 @@ import numpy as np
 
 from maxmargin.certificate import Certificate, relative
 from maxmargin.data.arrays import Array
-from maxmargin.losses import Loss
+from maxmargin.losses import HINGE, Loss
 from maxmargin.runtime.interrupt import Interrupt
 from maxmargin.runtime.monitor import Report
 from maxmargin.solution import Record, Solution
 
-#: Makes the fitted attributes of a kernel machine from its solutions so far, None if unbegun.
+#: Makes the fitted attributes of a model from its solutions so far, None if unbegun.
 Rebuild = Callable[[list[Solution | None]], dict[str, Any]]
 
 
 class Progress:
     """The fit of one estimator: a task for each look, below a task for each class if several.
 
-    Classes may be fitted in threads; the callbacks see one look at a time. A kernel machine is
-    rebuilt from its solutions so far where a callback asks for the model.
+    Classes may be fitted in threads; the callbacks see one gap check at a time. A model is made
+    from the solutions so far where a callback asks for it.
     """
 
     def __init__(
@@ -36,8 +36,7 @@ class Progress:
         y: Any,
         n_classes: int,
         interrupt: Interrupt,
-        *,
-        rebuild: Rebuild | None = None,
+        rebuild: Rebuild,
     ) -> None:
         self._estimator, self._interrupt = estimator, interrupt
         self._data = {"X": X, "y": y}
@@ -46,8 +45,6 @@ class Progress:
         self._watched = bool(getattr(estimator, "_skl_callbacks", ()))
         self._lock = threading.Lock()
         self._several = n_classes > 1
-        width = 0 if rebuild else X.shape[1]
-        self._coef, self._intercept = np.zeros((n_classes, width)), np.zeros(n_classes)
         self._context: Any = None  # nobody listens
         if self._watched or hasattr(estimator, "_parent_callback_ctx"):
             self._context = estimator._init_callback_context(
@@ -82,7 +79,7 @@ class Progress:
         if not self.heard:
             yield None
             return
-        label = f"[{task + 1}/{len(self._coef)}] " if self._several else ""
+        label = f"[{task + 1}/{len(self._solutions)}] " if self._several else ""
         if self._watched and self._several:
             with self._lock:
                 context = self._context.subcontext("class", task, max_subtasks=None)
@@ -100,7 +97,7 @@ class Progress:
                 return False
             with self._lock:
                 if w is not None:
-                    self._keep(task, record, w, b, loss)
+                    self._solutions[task] = under_way(record, w, b, loss)
                 look = context.subcontext(task_name="look")
                 look.call_on_fit_task_begin(estimator=self._estimator)
                 return self._end(look, changed=w is not None)
@@ -110,15 +107,6 @@ class Progress:
             with self._lock:
                 if self._end(context):
                     self._interrupt.requested = True
-
-    def _keep(self, task: int, record: Record, w: Array, b: Any, loss: Loss) -> None:
-        """Remember where one problem is."""
-        if self._rebuild:
-            self._solutions[task] = under_way(record, w, b, loss)
-        elif w.ndim == 2:  # all classes from one problem
-            self._coef, self._intercept = w, b
-        else:
-            self._coef[task], self._intercept[task] = w, b
 
     def _end(self, context: Any, *, changed: bool = True) -> bool:
         """End a task: whoever asks gets a model that predicts, unless it is the last one still."""
@@ -132,9 +120,12 @@ class Progress:
 
     def _attributes(self) -> dict[str, Any]:
         """Return what the model has so far."""
-        if self._rebuild:
-            return self._rebuild(self._solutions)
-        return {"coef_": self._coef.copy(), "intercept_": self._intercept.copy()}
+        return self._rebuild(self._solutions)
+
+
+def unbegun(n_samples: int) -> Solution:
+    """Return f = 0, where a problem is before its first gap check."""
+    return under_way(Record(0.0, 0, math.inf, 0.0, math.inf), np.zeros(n_samples), 0.0, HINGE)
 
 
 def under_way(record: Record, w: Array, b: Any, loss: Loss) -> Solution:

@@ -55,3 +55,15 @@ class Solver(Protocol):
 
     def solve(self, objective: Any, monitor: Monitor, start: Start) -> Solution:
         """Minimise an objective of a kind that it accepts, until the monitor says stop."""
+
+
+class BatchSolver(Protocol):
+    """A way to solve, or to begin, several problems at once."""
+
+    def solve_many(
+        self, objective: Any, group: range, starts: list[Start], monitor: Monitor
+    ) -> list[Solution | Start]:
+        """Return the solution of each problem of a group, or where it is to be gone on from.
+
+        `objective` is the first of them; the solver knows by what the others differ.
+        """

@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 from maxmargin import SMO, SVC, _core
-from maxmargin.estimators import _kernel, _kernel_tasks
 from maxmargin.kernels import Cosine, Gaussian, Polynomial, User
+from maxmargin.multiclass import kernel_problems
 from maxmargin.solvers.kernel.row_source import KernelSamples, SharedSamples
 
 
@@ -84,11 +84,11 @@ def test_a_fit_with_shared_rows_is_the_fit_without(monkeypatch, storage, n_jobs)
             super().__init__(*given)
             made.append(self)
 
-    monkeypatch.setattr(_kernel_tasks, "SharedSamples", Counted)
+    monkeypatch.setattr(kernel_problems, "SharedSamples", Counted)
     shared = SVC(gamma=0.02, solver=solver, n_jobs=n_jobs, tol=1e-5).fit(storage(X), y)
     assert made
     assert all(rows.rows_kept > 0 for rows in made[0].classes)
-    monkeypatch.setattr(_kernel, "shared_samples", lambda *_: None)
+    monkeypatch.setattr(kernel_problems, "shared_samples", lambda *_: None)
     alone = SVC(gamma=0.02, solver=solver, n_jobs=n_jobs, tol=1e-5).fit(storage(X), y)
     np.testing.assert_allclose(
         shared.decision_function(X), alone.decision_function(X), rtol=1e-3, atol=1e-3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from maxmargin.objectives.nu import NuObjective, shares_of, short
 from maxmargin.objectives.rounding import expansion_error
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Record, Solution, SolverInfo
+from maxmargin.solvers.base import Start
 from maxmargin.solvers.kernel.dense_smo import STEPS_PER_CHECK_OF_GAP, refuse_improper
 
 #: Rows, targets and costs of one problem.
@@ -30,6 +31,36 @@ def can_solve(objective: KernelObjective) -> bool:
     known = isinstance(objective.kernel, Precomputed) and objective.kernel.mercer is True
     kinds = (KernelObjective, NuObjective)
     return known and objective.loss is HINGE and type(objective) in kinds
+
+
+@dataclass(frozen=True, eq=False)
+class BatchSMO:
+    """SMO of problems over some samples of one kernel matrix; `name` is that of the solutions.
+
+    `places`, a column, says where in the matrix a row of the tasks is, `nu_sums` has ν Σ C_i of
+    each.
+    """
+
+    name: str
+    places: Array
+    tasks: list[Task]
+    nu_sums: list[float | None]
+
+    def solve_many(
+        self, objective: KernelObjective, group: range, starts: list[Start], monitor: Monitor
+    ) -> list[Solution | Start]:
+        """Solve those that one gap check proves."""
+        if not can_solve(objective):
+            return [*starts]
+        tasks, nu_sums = [self.tasks[k] for k in group], [self.nu_sums[k] for k in group]
+        found = solve_parts(self.name, objective, self.places, tasks, nu_sums, monitor)
+        late = monitor.stopped()
+        return [
+            one if isinstance(one, Solution)
+            else replace(start, beta=one) if late and one.any()  # the one under way
+            else start
+            for start, one in zip(starts, found, strict=True)
+        ]  # fmt: skip
 
 
 def solve_parts(

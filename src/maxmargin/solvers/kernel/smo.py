@@ -19,6 +19,7 @@ from maxmargin.objectives.hard_margin import HardMarginObjective
 from maxmargin.objectives.kernel import KernelObjective
 from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObjective
 from maxmargin.objectives.nu import NuObjective
+from maxmargin.objectives.origin_margin import OriginMarginObjective
 from maxmargin.objectives.standard_form import StandardForm
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.monitor import Monitor
@@ -430,7 +431,8 @@ def row_capacity(n: int, cache_size: float | None, least: int) -> int:
 
 
 def _require(objective: KernelObjective) -> None:
-    require(objective, "smo", (KernelObjective, NuObjective, HardMarginObjective))
+    kinds = KernelObjective, NuObjective, HardMarginObjective, OriginMarginObjective
+    require(objective, "smo", kinds)
     if not objective.loss.bounded or not objective.loss.regularized:
         raise ValueError(
             f"solver='smo' is for the hinge and epsilon-insensitive losses, not for"

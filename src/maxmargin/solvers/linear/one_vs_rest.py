@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -17,7 +19,8 @@ from maxmargin.objectives.class_weights import (
 )
 from maxmargin.objectives.linear import LinearObjective
 from maxmargin.runtime.monitor import SECONDS_PER_CALL, Monitor
-from maxmargin.solvers.base import Begun
+from maxmargin.solution import Solution
+from maxmargin.solvers.base import Begun, Start
 from maxmargin.solvers.linear.intercept import short_bias_of
 from maxmargin.solvers.requirements import require, require_regularized
 
@@ -30,6 +33,21 @@ IN_PLAY, MOST = 0.2, 6
 
 #: Weights w = w_β + δ, where δ is the rounding of float32, cost ½‖δ‖² of the gap: 1e-12 of ½‖w‖².
 LEAST_TOL = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class OneVsRest:
+    """Begins coordinate descent for one class against the rest; `numbers` has the class of rows."""
+
+    numbers: NDArray[np.int32]
+
+    def solve_many(
+        self, objective: LinearObjective, group: range, starts: list[Start], monitor: Monitor
+    ) -> list[Solution | Start]:
+        """Return where each class of the group is after the common epochs."""
+        own = self.numbers - np.int32(group.start)
+        begun = begin_together(objective, own, len(group), starts[0].seed, monitor)
+        return [replace(start, begun=so_far) for start, so_far in zip(starts, begun, strict=True)]
 
 
 def begin_together(

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-import maxmargin.estimators._kernel_tasks as tasks
+import maxmargin.multiclass.kernel_problems as tasks
 from maxmargin import SVC, PegasosClassifier, Status
-from maxmargin.estimators._kernel_tasks import shared_samples, table_bytes, tabulated
 from maxmargin.kernels import Gaussian
+from maxmargin.multiclass.kernel_problems import shared_samples, table_bytes, tabulated
 from maxmargin.solvers import SMO
 
 
@@ -62,7 +62,7 @@ def test_a_table_made_of_blocks_is_that_of_the_kernel(values, monkeypatch):
     X, y = clusters(12, 600)
     members = [np.flatnonzero(y == label) for label in range(12)]
     monkeypatch.setattr(tasks, "VALUES_AT_ONCE", values)
-    at, table, _ = tabulated(X, Gaussian(0.2), members, lambda: False)
+    at, table = tabulated(X, Gaussian(0.2), members, lambda: False)
     np.testing.assert_allclose(table(at, at), Gaussian(0.2)(X, X), rtol=1e-12)
 
 
