@@ -8,9 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin import SVC, NuSVC, Status, _core, kernels
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import class_members
-from maxmargin.estimators import _kernel
 from maxmargin.multiclass.decomposition import pair_targets
 from maxmargin.objectives import NuObjective, certify
+from maxmargin.solvers.kernel import batch_smo
 from synthetic import overlapping
 
 IRIS = load_iris(return_X_y=True)
@@ -27,7 +27,7 @@ MODELS = [
 
 def apart(monkeypatch):
     """Let every problem be solved by itself."""
-    monkeypatch.setattr(_kernel, "can_solve", lambda _objective: False)
+    monkeypatch.setattr(batch_smo, "can_solve", lambda _objective: False)
 
 
 def told(solution):
@@ -66,7 +66,8 @@ def test_each_certificate_is_what_the_samples_themselves_say(model):
         rows, targets = [np.arange(len(y))] * 3, [np.where(y == k, 1.0, -1.0) for k in range(3)]
     for own, target, solution in zip(rows, targets, model.solutions_, strict=True):
         cost = np.full(len(own), model._weight()) * model.class_weight_[y[own]]
-        objective = model._objective(Problem(np.ascontiguousarray(X[own]), target, cost), kernel)
+        problem = Problem(np.ascontiguousarray(X[own]), target, cost)
+        objective = model._formulation().objective(problem, kernel)
         if isinstance(objective, NuObjective):
             objective = objective.at(solution.loss.target_scale)
         expected = certify(objective, solution.w, solution.b, solution.beta)
@@ -108,7 +109,7 @@ def test_what_was_under_way_when_time_was_over_is_kept(monkeypatch):
     X, y = IRIS
     done = SVC().fit(X, y).solutions_
     points = [done[0], 0.5 * done[1].beta, 0.0 * done[2].beta]
-    monkeypatch.setattr(_kernel, "solve_parts", lambda *_: points)
+    monkeypatch.setattr(batch_smo, "solve_parts", lambda *_: points)
     with pytest.warns(ConvergenceWarning, match="max_time"):
         model = SVC(max_time=1e-9).fit(X, y)
     assert model.solutions_[0] is done[0]

@@ -11,7 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin import Intercept, LinearObjective, Problem, _core
 from maxmargin.certificate import Status
 from maxmargin.losses import HINGE, SQUARED_HINGE
-from maxmargin.multiclass import subproblems as _tasks
 from maxmargin.objectives import PrimalDual, certify
 from maxmargin.solvers import DualCD, Monitor, Stopping
 from maxmargin.solvers.linear import one_vs_rest
@@ -140,7 +139,7 @@ def test_classes_begun_together_are_judged_together_when_time_is_over(monkeypatc
         time.sleep(0.25)
         return begun
 
-    monkeypatch.setattr(_tasks, "begin_together", late)
+    monkeypatch.setattr(one_vs_rest, "begin_together", late)
     monkeypatch.setattr(DualCD, "solve", lambda *_: pytest.fail("a class was gone on with"))
     model = free_svc(0.1, solver="dual_cd", tol=1e-9, max_time=0.2)
     with pytest.warns(ConvergenceWarning, match="max_time"):
