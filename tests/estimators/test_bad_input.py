@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from choices import EXACT, SVC_LOSSES, SVR_LOSSES
 from maxmargin import SVC, DataWarning, LinearSVC, LinearSVR, Status
 from maxmargin.data.checks import wild_scales
 from maxmargin.solvers import SOLVERS
@@ -19,11 +20,6 @@ X, Y = overlapping(30, 3)
 XR, YR = regression(30, 3)
 MODELS = pytest.mark.parametrize(
     ("Model", "X", "y"), [(LinearSVC, X, Y), (LinearSVR, XR, YR)], ids=["SVC", "SVR"]
-)
-EXACT = pytest.mark.parametrize("solver", ["newton", "dual_cd"])
-SVC_LOSSES = pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-SVR_LOSSES = pytest.mark.parametrize(
-    "loss", ["epsilon_insensitive", "squared_epsilon_insensitive", "squared"]
 )
 
 

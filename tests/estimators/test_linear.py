@@ -16,6 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from choices import BOTH, EXACT
 from maxmargin import LinearSVC, LinearSVR, Problem, Status
 from maxmargin.estimators import _linear
 from maxmargin.solvers import SGD, DualCD, Newton
@@ -24,10 +25,6 @@ from synthetic import csr, free_svc, free_svr, overlapping, regression, separabl
 X, Y = overlapping(80, 5)
 XR, YR = regression(80, 5)
 IRIS = load_iris(return_X_y=True)
-EXACT = pytest.mark.parametrize("solver", ["newton", "dual_cd"])
-BOTH = pytest.mark.parametrize(
-    ("Model", "data"), [(LinearSVC, (X, Y)), (LinearSVR, (XR, YR))], ids=["SVC", "SVR"]
-)
 
 
 def same_weights(first, second, **tolerance):

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from choices import ALL_INTERCEPTS, REGULARIZED_LOSSES
 from maxmargin import Intercept
 from maxmargin.losses import HINGE
 from reference import objective as textbook
 from synthetic import (
-    INTERCEPTS,
     LOSSES,
-    REGULARIZED,
     STORAGES,
     TUBE,
     objective_of,
@@ -24,14 +23,10 @@ from synthetic import (
 )
 
 ALL_LOSSES = pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))
-REGULARIZED_LOSSES = pytest.mark.parametrize(
-    "loss", [LOSSES[name] for name in REGULARIZED], ids=REGULARIZED
-)
 ABSOLUTE_LOSSES = pytest.mark.parametrize("loss", [HINGE, TUBE], ids=["hinge", "tube"])
 SQUARED_LOSSES = pytest.mark.parametrize(
     "loss", [loss for loss in LOSSES.values() if not loss.bounded], ids=lambda loss: loss.name
 )
-ALL_INTERCEPTS = pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
 SEEDS = st.integers(0, 2**32 - 1)
 DUALS = hnp.arrays(np.float64, 60, elements=st.floats(-1e3, 1e3))
 

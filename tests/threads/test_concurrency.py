@@ -14,13 +14,12 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
+from choices import EXACT
 from maxmargin import SVC, Status
 from maxmargin.runtime.blas_threads import one_blas_thread
 from maxmargin.runtime.interrupt import interruptible
 from maxmargin.solvers import Newton
 from synthetic import free_svc, free_svr, overlapping, regression
-
-EXACT = pytest.mark.parametrize("solver", ["newton", "dual_cd"])
 
 
 def fit_classifier(seed, solver="dual_cd"):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from choices import ALL_INTERCEPTS
 from maxmargin import Intercept, Status, _core
 from maxmargin.losses import HINGE
 from maxmargin.objectives import PrimalDual
@@ -28,7 +29,6 @@ from synthetic import (
 )
 from synthetic import solve as solve_binary
 
-ALL_INTERCEPTS = pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
 FOREVER = 1e9
 SEEDS = st.integers(0, 2**32 - 1)
 

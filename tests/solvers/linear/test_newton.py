@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from choices import ALL_INTERCEPTS, HINGES, REGULARIZED_LOSSES
 from maxmargin import Intercept, Problem, _core, certify
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.solvers import Monitor, Newton, Start, Stopping
@@ -23,9 +24,6 @@ from synthetic import (
 )
 from synthetic import solve as solve_by
 
-REGULARIZED_LOSSES = pytest.mark.parametrize(
-    "loss", [LOSSES[name] for name in REGULARIZED], ids=REGULARIZED
-)
 FEATURE, ANCHOR = 1.5, 0.25
 SOFTNESS = 0.5
 
@@ -105,7 +103,7 @@ def test_steps_go_in_the_twins_direction(loss, storage, dtype):
             assert length == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=["hinge", "squared_hinge"])
+@HINGES
 @pytest.mark.parametrize("storage", ["dense", "csr32"])
 def test_large_matrices_are_made_by_panels(loss, storage):
     objective, _, twin = sized(loss, 1300, 1100)
@@ -230,7 +228,7 @@ def test_line_search_ends_where_the_slope_vanishes(loss, factor):
     assert abs(slope) <= 1.001e-3 * abs(gradient @ direction)
 
 
-@pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
+@ALL_INTERCEPTS
 def test_the_same_seed_gives_the_same_bits(intercept):
     objective = objective_of(HINGE, intercept)
     first, second = (solve_by(objective, "newton", tol=1e-6, seed=5) for _ in range(2))
@@ -238,7 +236,7 @@ def test_the_same_seed_gives_the_same_bits(intercept):
     np.testing.assert_array_equal(first.beta, second.beta)
 
 
-@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=["hinge", "squared_hinge"])
+@HINGES
 def test_errors_of_the_hessian_do_not_add_up_in_the_combination(loss):
     """An outlying row comes and goes, and leaves its rounding errors in the Gram matrix."""
     rng = np.random.default_rng(0)
@@ -505,7 +503,7 @@ def awkward(kind, n=12_000):
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "squared_epsilon_insensitive"])
-@pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
+@ALL_INTERCEPTS
 @pytest.mark.parametrize(
     "kind", ["duplicates", "constant column", "unscaled", "rare column", "weights", "outlier"]
 )

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from choices import ALL_INTERCEPTS, AVERAGES
 from maxmargin import Intercept, Status, _core
 from maxmargin.losses import HINGE
 from maxmargin.objectives import PrimalDual
@@ -37,8 +38,6 @@ from synthetic import (
     weights_for,
 )
 
-ALL_INTERCEPTS = pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
-AVERAGES = pytest.mark.parametrize("averaging", ["none", "uniform", "suffix", "weighted"])
 SOLVERS = [Pegasos(), Pegasos(projection=True, batch_size=4), SGD(), SGD(rule="adam")]
 ALL_SOLVERS = pytest.mark.parametrize(
     "solver", SOLVERS, ids=["pegasos", "projected", "sgd", "adam"]

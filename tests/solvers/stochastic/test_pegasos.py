@@ -10,6 +10,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import scale
 
+from choices import ALL_INTERCEPTS, AVERAGES, REGULARIZED_LOSSES
 from maxmargin import Intercept, Problem, Status, _core
 from maxmargin.losses import HINGE
 from maxmargin.objectives import certify
@@ -18,9 +19,7 @@ from maxmargin.solvers.stochastic.epochs import Descent, Iterate, curvature
 from maxmargin.solvers.stochastic.pegasos import Pegasos, PegasosMethod, PegasosStream, batch_seed
 from reference.stochastic.pegasos import pegasos as twin
 from synthetic import (
-    INTERCEPTS,
     LOSSES,
-    REGULARIZED,
     STORAGES,
     free_svr,
     objective_of,
@@ -29,10 +28,6 @@ from synthetic import (
     weights_for,
 )
 
-REGULARIZED_LOSSES = pytest.mark.parametrize(
-    "loss", [LOSSES[name] for name in REGULARIZED], ids=REGULARIZED
-)
-AVERAGES = pytest.mark.parametrize("averaging", ["none", "uniform", "suffix", "weighted"])
 FEATURE, ANCHOR = 1.5, 0.25
 
 
@@ -194,7 +189,7 @@ def larger(loss=HINGE, intercept=Intercept.FREE, C=0.1):
 
 
 @REGULARIZED_LOSSES
-@pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
+@ALL_INTERCEPTS
 def test_the_gap_is_proven_to_fall(loss, intercept):
     solution = fit(larger(loss, intercept))
     assert solution.status is Status.OPTIMAL
@@ -274,7 +269,7 @@ def test_a_run_tells_its_bound_and_its_steps():
     assert fit(larger(), tol=0.0, max_iter=4).info.bound == math.inf
 
 
-@pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
+@ALL_INTERCEPTS
 def test_a_start_is_not_lost(intercept):
     objective = larger(intercept=intercept)
     optimum = solve(objective, tol=1e-6)
@@ -329,7 +324,7 @@ def test_the_perceptron_is_refused():
 
 
 @pytest.mark.parametrize("averaging", ["none", "weighted", "suffix"])
-@pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
+@ALL_INTERCEPTS
 def test_a_stream_learns(averaging, intercept):
     objective = larger(intercept=intercept, C=0.1)
     X, y = objective.problem.X, objective.problem.y

@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from choices import ALL_INTERCEPTS, HINGES, REGULARIZED_LOSSES
 from maxmargin import Intercept, Problem, Status, _core, certify
 from maxmargin.certificate import total
 from maxmargin.losses import HINGE, PERCEPTRON, SQUARED_HINGE
@@ -25,9 +26,7 @@ from maxmargin.solvers.stochastic.sgd import _TRIAL_ROWS, SGD, _sample
 from reference.stochastic.sgd import RULES
 from reference.stochastic.sgd import sgd as twin
 from synthetic import (
-    INTERCEPTS,
     LOSSES,
-    REGULARIZED,
     STORAGES,
     free_svc,
     objective_of,
@@ -38,9 +37,6 @@ from synthetic import (
     weights_for,
 )
 
-REGULARIZED_LOSSES = pytest.mark.parametrize(
-    "loss", [LOSSES[name] for name in REGULARIZED], ids=REGULARIZED
-)
 ALL_RULES = pytest.mark.parametrize("rule", list(RULES))
 STEPS = [InverseTime(), InverseTime(t0=50.0), Decay(0.05), Constant(0.02), InverseSqrt(0.1)]
 SCALING = 1.5
@@ -225,7 +221,7 @@ def larger(loss=HINGE, intercept=Intercept.FREE, C=0.1):
 
 
 @REGULARIZED_LOSSES
-@pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
+@ALL_INTERCEPTS
 def test_the_gap_is_proven_to_fall(loss, intercept):
     solution = fit(larger(loss, intercept))
     assert solution.status is Status.OPTIMAL
@@ -236,15 +232,15 @@ def test_the_gap_is_proven_to_fall(loss, intercept):
 
 
 @ALL_RULES
-@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=["hinge", "squared_hinge"])
-@pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
+@HINGES
+@ALL_INTERCEPTS
 def test_every_rule_gets_there(rule, loss, intercept):
     solution = fit(larger(loss, intercept), rule=rule, max_iter=400)
     assert solution.status is Status.OPTIMAL
 
 
 @pytest.mark.parametrize("schedule", ["inverse_time", "decay", Constant(1e-3)], ids=str)
-@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=["hinge", "squared_hinge"])
+@HINGES
 def test_every_schedule_gets_there(schedule, loss):
     assert fit(larger(loss), schedule=schedule).status is Status.OPTIMAL
 
@@ -308,7 +304,7 @@ def test_the_same_seed_gives_the_same_bits():
 
 
 @ALL_RULES
-@pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
+@ALL_INTERCEPTS
 def test_a_start_is_not_lost(rule, intercept):
     objective = larger(intercept=intercept)
     optimum = solve(objective, tol=1e-6)
@@ -381,7 +377,7 @@ def test_rows_of_zeros_do_no_harm(rule):
 # ---- the perceptron
 
 
-@pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
+@ALL_INTERCEPTS
 @pytest.mark.parametrize("batch_size", [1, 5])
 def test_the_perceptron_separates(intercept, batch_size):
     X, y = separable()
@@ -421,7 +417,7 @@ def test_data_that_are_not_separable_are_not_called_solved():
 
 
 @pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
+@ALL_INTERCEPTS
 @pytest.mark.parametrize("n_weightless", [0, 1])
 def test_a_perceptron_does_not_end_on_the_boundary(seed, intercept, n_weightless):
     """Corners of a cube are often met by f = 0 exactly."""
