@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
+from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -17,18 +17,10 @@ from sklearn.preprocessing import scale
 from maxmargin import SMO, SVC, SVR, KernelPegasos, Newton, NuSVC, NuSVR, OneClassSVM, Status
 from maxmargin.estimators import _kernel
 from maxmargin.kernels import ChiSquared, Gaussian, Linear
+from real_data import CANCER, DIABETES, DIGITS, IRIS
 from sklearn import svm
 from synthetic import STORAGES, store
 
-
-def standardised(loader):
-    X, y = loader(return_X_y=True)
-    return scale(X), y
-
-
-CANCER, IRIS = standardised(load_breast_cancer), standardised(load_iris)
-DIABETES = standardised(load_diabetes)
-DIGITS = (load_digits().data[:600] / 16.0, load_digits().target[:600])
 DATA = pytest.mark.parametrize("data", [CANCER, IRIS, DIGITS], ids=["cancer", "iris", "digits"])
 
 
@@ -257,30 +249,6 @@ def test_one_row_of_each_class_suffices():
 
 
 # ---- what a fresh pair of eyes found
-
-
-class Looks:
-    """Counts the looks that a callback is told of."""
-
-    def __init__(self):
-        self.count = 0
-
-    def setup(self, estimator, context): ...
-
-    def teardown(self, estimator, context): ...
-
-    def on_fit_task_begin(self, estimator, context): ...
-
-    def on_fit_task_end(self, estimator, context):  # noqa: ARG002
-        self.count += context.task_name == "look"
-        return False
-
-
-@pytest.mark.parametrize(("Model", "data"), [(SVC, CANCER), (SVC, IRIS), (SVR, DIABETES)])
-def test_callbacks_are_told_of_every_look(Model, data):
-    looks = Looks()
-    model = Model().set_callbacks(looks).fit(*data)
-    assert looks.count == sum(len(solution.history) for solution in model.solutions_)
 
 
 def test_an_indefinite_kernel_proves_nothing():

@@ -12,26 +12,22 @@ from sklearn.preprocessing import scale
 
 from maxmargin import SVC, PegasosClassifier, Status
 from maxmargin.kernels import Gaussian
-from synthetic import free_svc
+from real_data import CANCER
+from synthetic import free_svc, loose_pegasos
 
-X, Y = load_breast_cancer(return_X_y=True)
-X = scale(X)
+X, Y = CANCER
 IRIS = load_iris(return_X_y=True)
 
 
-def classifier(**settings):
-    return PegasosClassifier(**({"lam": 1e-2, "tol": 0.05, "random_state": 0} | settings))
-
-
 def test_fit_proves_the_gap_of_the_same_problem():
-    model = classifier().fit(X, Y)
+    model = loose_pegasos().fit(X, Y)
     exact = free_svc(lam=1e-2, tol=1e-8).fit(X, Y)
     assert model.certificate_.relative_gap <= 0.05
     assert model.certificate_.dual <= exact.certificate_.primal <= model.certificate_.primal
 
 
 def test_the_bound_holds_where_the_theorem_applies():
-    model = classifier(sampling="uniform", averaging="uniform", fit_intercept=False).fit(X, Y)
+    model = loose_pegasos(sampling="uniform", averaging="uniform", fit_intercept=False).fit(X, Y)
     exact = free_svc(lam=1e-2, tol=1e-8, fit_intercept=False).fit(X, Y)
     excess = model.certificate_.primal - exact.certificate_.primal
     assert 0.0 <= excess <= model.bound_ < np.inf
@@ -42,7 +38,7 @@ def test_the_bound_holds_where_the_theorem_applies():
 def test_few_samples_are_a_batch(n, settings):
     """Without draws the seed does not matter; an epoch is then one step."""
     few = slice(0, 2 * n, 2)
-    models = [classifier(max_iter=8, tol=1e-9, random_state=seed, **settings) for seed in (0, 1)]
+    models = [loose_pegasos(max_iter=8, tol=1e-9, random_state=seed, **settings) for seed in (0, 1)]
     with pytest.warns(Warning, match="stopped by max_iter"):
         f = [model.fit(X[few], Y[few]).decision_function(X) for model in models]
     assert models[0].t_ == (8 if n == 32 else 8 * n)
@@ -50,10 +46,10 @@ def test_few_samples_are_a_batch(n, settings):
 
 
 def test_uniform_draws_and_streams_take_one_sample_a_step():
-    model = classifier(sampling="uniform", max_iter=8, tol=1e-9)
+    model = loose_pegasos(sampling="uniform", max_iter=8, tol=1e-9)
     with pytest.warns(Warning, match="stopped by max_iter"):
         assert model.fit(X[:20], Y[:20]).t_ == 160
-    assert classifier().partial_fit(X[:20], Y[:20], classes=[0, 1]).t_ == 20
+    assert loose_pegasos().partial_fit(X[:20], Y[:20], classes=[0, 1]).t_ == 20
 
 
 @pytest.mark.parametrize("settings", [{}, {"kernel": "rbf"}], ids=["linear", "rbf"])
@@ -61,7 +57,7 @@ def test_a_stream_goes_on_from_a_fit_of_few_samples(settings):
     """Its steps take one sample each: in the next one, 1/(n epochs + 1) of f gives way."""
     few, epochs = slice(0, 40, 2), 100
     shared = {"lam": 0.1, "tol": 1e-9, "fit_intercept": False, "averaging": "none"}
-    model = classifier(max_iter=epochs, **shared, **settings)
+    model = loose_pegasos(max_iter=epochs, **shared, **settings)
     with pytest.warns(Warning, match="stopped by max_iter"):
         before = model.fit(X[few], Y[few]).decision_function(X)
     easy = np.argmax(np.where(Y == 1, before, -before))
@@ -71,7 +67,7 @@ def test_a_stream_goes_on_from_a_fit_of_few_samples(settings):
 
 
 def test_a_stream_learns():
-    model = classifier()
+    model = loose_pegasos()
     for _ in range(5):
         for batch in np.array_split(np.random.default_rng(0).permutation(len(Y)), 10):
             model.partial_fit(X[batch], Y[batch], classes=[0, 1])
@@ -81,7 +77,7 @@ def test_a_stream_learns():
 
 def test_a_stream_of_three_classes_learns():
     rows, labels = scale(IRIS[0]), IRIS[1]
-    model = classifier()
+    model = loose_pegasos()
     for _ in range(30):
         model.partial_fit(rows, labels, classes=[0, 1, 2])
     assert model.coef_.shape == (3, 4)
@@ -90,7 +86,7 @@ def test_a_stream_of_three_classes_learns():
 
 @pytest.mark.parametrize("classes", [None, [0, 1]])
 def test_partial_fit_goes_on_from_fit(classes):
-    model = classifier().fit(X, Y)
+    model = loose_pegasos().fit(X, Y)
     before, steps = model.coef_.copy(), model.t_
     model.partial_fit(X[:5], Y[:5], classes=classes)
     assert np.abs(model.coef_ - before).max() < 0.1 * np.abs(before).max()
@@ -102,7 +98,7 @@ def test_partial_fit_goes_on_from_fit(classes):
 
 
 def test_a_batch_of_another_width_is_refused():
-    model = classifier().fit(X, Y)
+    model = loose_pegasos().fit(X, Y)
     with pytest.raises(ValueError, match="features"):
         model.partial_fit(X[:, :3], Y)
     assert model.n_features_in_ == X.shape[1]
@@ -110,26 +106,26 @@ def test_a_batch_of_another_width_is_refused():
 
 @pytest.mark.parametrize("fitted", [False, True])
 def test_other_classes_are_refused(fitted):
-    model = classifier()
+    model = loose_pegasos()
     model.fit(X, Y) if fitted else model.partial_fit(X, Y, classes=[0, 1])
     with pytest.raises(ValueError, match=r"classes=.* differs"):
         model.partial_fit(X, Y, classes=[0, 1, 2])
 
 
 def test_an_unknown_label_is_refused():
-    model = classifier().partial_fit(X, Y, classes=[0, 1])
+    model = loose_pegasos().partial_fit(X, Y, classes=[0, 1])
     with pytest.raises(ValueError, match="label 7"):
         model.partial_fit(X[:3], [0, 1, 7])
 
 
 def test_the_first_batch_must_name_the_classes():
     with pytest.raises(ValueError, match="needs classes="):
-        classifier().partial_fit(X, Y)
+        loose_pegasos().partial_fit(X, Y)
 
 
 def test_fit_after_a_stream_starts_anew():
-    model = classifier().partial_fit(X, Y, classes=[0, 1]).fit(X, Y)
-    np.testing.assert_array_equal(model.coef_, classifier().fit(X, Y).coef_)
+    model = loose_pegasos().partial_fit(X, Y, classes=[0, 1]).fit(X, Y)
+    np.testing.assert_array_equal(model.coef_, loose_pegasos().fit(X, Y).coef_)
 
 
 # ---- sample weights
@@ -139,7 +135,7 @@ def test_fit_after_a_stream_starts_anew():
 def test_weights_are_costs(kernel):
     weight = np.arange(len(Y)) % 3
     live = weight > 0
-    model = classifier(kernel=kernel, gamma=0.05).fit(X, Y, sample_weight=weight)
+    model = loose_pegasos(kernel=kernel, gamma=0.05).fit(X, Y, sample_weight=weight)
     assert model.certificate_.status is Status.OPTIMAL
     C = 1 / (1e-2 * weight.sum())
     exact = (free_svc(C, tol=1e-6) if kernel is None else SVC(C, gamma=0.05, tol=1e-6)).fit(
@@ -151,21 +147,21 @@ def test_weights_are_costs(kernel):
 
 
 def test_equal_weights_are_none():
-    plain, weighted = classifier().fit(X, Y), classifier().fit(X, Y, np.full(len(Y), 0.5))
+    plain, weighted = loose_pegasos().fit(X, Y), loose_pegasos().fit(X, Y, np.full(len(Y), 0.5))
     np.testing.assert_allclose(weighted.coef_, plain.coef_, rtol=1e-9)
     with pytest.raises(ValueError, match="zero or negative weights"):
-        classifier().fit(X, Y, -np.ones(len(Y)))
+        loose_pegasos().fit(X, Y, -np.ones(len(Y)))
 
 
 # ---- kernels
 
 
 def rbf(**settings):
-    return classifier(**({"kernel": "rbf", "gamma": 0.05} | settings))
+    return loose_pegasos(**({"kernel": "rbf", "gamma": 0.05} | settings))
 
 
 def test_a_linear_kernel_is_the_linear_model():
-    plain, named = classifier().fit(X, Y), classifier(kernel="linear").fit(X, Y)
+    plain, named = loose_pegasos().fit(X, Y), loose_pegasos(kernel="linear").fit(X, Y)
     np.testing.assert_array_equal(plain.coef_, named.coef_)
 
 
@@ -228,14 +224,14 @@ def test_a_kernel_model_can_be_cloned_and_pickled_within_a_stream():
 
 
 def test_fits_leave_nothing_of_another_kernel():
-    model = classifier().fit(X, Y)
+    model = loose_pegasos().fit(X, Y)
     with pytest.raises(ValueError, match=r"kernel=.* differs from kernel=None"):
         model.set_params(kernel="rbf").partial_fit(X, Y)
     model.fit(X, Y)
     assert not hasattr(model, "coef_")
     model.set_params(kernel=None).fit(X, Y)
     assert not hasattr(model, "dual_coef_")
-    np.testing.assert_array_equal(model.predict(X), classifier().fit(X, Y).predict(X))
+    np.testing.assert_array_equal(model.predict(X), loose_pegasos().fit(X, Y).predict(X))
 
 
 @pytest.mark.parametrize(
@@ -296,7 +292,7 @@ def test_read_only_rows_and_long_indices_stream():
 
 
 def one_problem(**settings):
-    return classifier(multi_class="crammer_singer", **({"lam": 0.1} | settings))
+    return loose_pegasos(multi_class="crammer_singer", **({"lam": 0.1} | settings))
 
 
 ROWS, LABELS = scale(IRIS[0]), np.array(["ant", "bee", "cat"])[IRIS[1]]
@@ -387,7 +383,7 @@ def test_what_one_problem_does_not_go_with_is_named(settings, message):
 
 @pytest.mark.parametrize("kinds", [("ovr", "crammer_singer"), ("crammer_singer", "ovr")], ids=str)
 def test_a_stream_of_another_kind_than_fit_is_refused(kinds):
-    model = classifier(lam=0.1, tol=0.2, multi_class=kinds[0]).fit(ROWS, LABELS)
+    model = loose_pegasos(lam=0.1, tol=0.2, multi_class=kinds[0]).fit(ROWS, LABELS)
     model.set_params(multi_class=kinds[1])
     with pytest.raises(ValueError, match=f"multi_class='{kinds[1]}' differs from multi_class"):
         model.partial_fit(ROWS, LABELS)
@@ -445,7 +441,7 @@ KINDS = pytest.mark.parametrize(
 
 @pytest.mark.parametrize("class_weight", [{0: 3.0, 1: 0.5}, "balanced"])
 def test_class_weights_are_those_of_the_exact_machine(class_weight):
-    model = classifier(class_weight=class_weight).fit(X, Y)
+    model = loose_pegasos(class_weight=class_weight).fit(X, Y)
     exact = free_svc(lam=1e-2, class_weight=class_weight, tol=1e-8).fit(X, Y)
     plain = free_svc(lam=1e-2, tol=1e-8).fit(X, Y).certificate_.primal
     assert model.certificate_.relative_gap <= 0.05
@@ -457,8 +453,8 @@ def test_class_weights_are_those_of_the_exact_machine(class_weight):
 def test_class_weights_of_a_stream_are_weights_of_its_samples(settings):
     data, y = IRIS
     factors = np.array([2.0, 0.5, 0.0])
-    by_class = classifier(class_weight=dict(enumerate(factors)), **settings)
-    by_sample, plain = classifier(**settings), classifier(**settings)
+    by_class = loose_pegasos(class_weight=dict(enumerate(factors)), **settings)
+    by_sample, plain = loose_pegasos(**settings), loose_pegasos(**settings)
     for rows in (slice(0, 150, 2), slice(50, 100), slice(1, 150, 2)):  # one has a class only
         by_class.partial_fit(data[rows], y[rows], [0, 1, 2])
         by_sample.partial_fit(data[rows], y[rows], [0, 1, 2], sample_weight=factors[y[rows]])
@@ -471,7 +467,7 @@ def test_class_weights_of_a_stream_are_weights_of_its_samples(settings):
 @KINDS
 def test_a_batch_without_weight_is_refused(settings):
     data, y = IRIS
-    model = classifier(class_weight={0: 1.0, 1: 1.0, 2: 0.0}, **settings)
+    model = loose_pegasos(class_weight={0: 1.0, 1: 1.0, 2: 0.0}, **settings)
     with pytest.raises(ValueError, match=r"sample_weight times class_weight.*Leave the batch out"):
         model.partial_fit(data[100:], y[100:], classes=[0, 1, 2])
     assert (model.partial_fit(data, y, classes=[0, 1, 2]).predict(data[:50]) == 0).all()
@@ -479,7 +475,7 @@ def test_a_batch_without_weight_is_refused(settings):
 
 def test_a_stream_has_no_balanced_classes():
     with pytest.raises(ValueError, match=r"class_weight='balanced'.*dict"):
-        classifier(class_weight="balanced").partial_fit(X, Y, classes=[0, 1])
+        loose_pegasos(class_weight="balanced").partial_fit(X, Y, classes=[0, 1])
 
 
 def test_lambda_is_asked_for_by_its_name():

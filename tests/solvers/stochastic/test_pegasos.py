@@ -22,6 +22,7 @@ from synthetic import (
     LOSSES,
     STORAGES,
     free_svr,
+    larger,
     objective_of,
     solve,
     store,
@@ -176,16 +177,6 @@ def test_the_radius_is_the_lectures_for_the_hinge():
 def fit(objective, tol=5e-2, max_iter=200, start=None, **settings):
     monitor = Monitor(objective, Stopping(tol, max_iter))
     return Pegasos(**settings).solve(objective, monitor, start or Start(0))
-
-
-def larger(loss=HINGE, intercept=Intercept.FREE, C=0.1):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(2000, 20))
-    truth = X @ rng.normal(size=20) / 2 + 0.5
-    y = truth + rng.normal(size=2000)
-    return objective_of(
-        loss, intercept, C=C, X=X, y=np.where(y > 0, 1.0, -1.0) if loss.one_sided else y
-    )
 
 
 @REGULARIZED_LOSSES

@@ -29,6 +29,7 @@ from synthetic import (
     LOSSES,
     STORAGES,
     free_svc,
+    larger,
     objective_of,
     overlapping,
     separable,
@@ -210,14 +211,6 @@ def test_an_open_offset_is_that_of_pegasos():
 def fit(objective, tol=5e-2, max_iter=200, start=None, **settings):
     monitor = Monitor(objective, Stopping(tol, max_iter))
     return SGD(**settings).solve(objective, monitor, start or Start(0))
-
-
-def larger(loss=HINGE, intercept=Intercept.FREE, C=0.1):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(2000, 20))
-    y = X @ rng.normal(size=20) / 2 + 0.5 + rng.normal(size=2000)
-    y = np.where(y > 0, 1.0, -1.0) if loss.one_sided else y
-    return objective_of(loss, intercept, C=C, X=X, y=y)
 
 
 @REGULARIZED_LOSSES
