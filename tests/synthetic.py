@@ -7,14 +7,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from maxmargin import (
-    Intercept,
-    LinearObjective,
-    LinearSVC,
-    LinearSVR,
-    PegasosClassifier,
-    Problem,
-)
+from maxmargin import Intercept, LinearObjective, LinearSVC, LinearSVR, PegasosClassifier, Problem
 from maxmargin.losses import (
     EPSILON_INSENSITIVE,
     HINGE,

@@ -16,14 +16,7 @@ from maxmargin.certificate import relative, total
 from maxmargin.losses import HINGE
 from maxmargin.objectives import PrimalDual
 from reference import objective as textbook
-from synthetic import (
-    LOSSES,
-    data_for,
-    objective_of,
-    separable,
-    solve,
-    weights_for,
-)
+from synthetic import LOSSES, data_for, objective_of, separable, solve, weights_for
 
 ALL_LOSSES = pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))
 

@@ -13,14 +13,7 @@ from choices import ALL_INTERCEPTS, REGULARIZED_LOSSES
 from maxmargin import Intercept
 from maxmargin.losses import HINGE
 from reference import objective as textbook
-from synthetic import (
-    LOSSES,
-    STORAGES,
-    TUBE,
-    objective_of,
-    store,
-    weights_for,
-)
+from synthetic import LOSSES, STORAGES, TUBE, objective_of, store, weights_for
 
 ALL_LOSSES = pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))
 ABSOLUTE_LOSSES = pytest.mark.parametrize("loss", [HINGE, TUBE], ids=["hinge", "tube"])

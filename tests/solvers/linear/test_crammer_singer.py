@@ -17,16 +17,7 @@ from maxmargin.solvers import CrammerSinger, Monitor, Start, Stopping
 from reference.linear import crammer_singer as textbook
 from reference.random import Random
 from sklearn import svm
-from synthetic import (
-    DTYPES,
-    INTERCEPTS,
-    STORAGES,
-    classes,
-    joint,
-    objective_of,
-    store,
-    weights_for,
-)
+from synthetic import DTYPES, INTERCEPTS, STORAGES, classes, joint, objective_of, store, weights_for
 from synthetic import solve as solve_binary
 
 FOREVER = 1e9

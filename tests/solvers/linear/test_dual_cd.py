@@ -13,14 +13,7 @@ from maxmargin.losses import HINGE
 from maxmargin.solvers import DualCD, Monitor, Start, Stopping
 from reference.linear import dual_cd as twin
 from reference.random import Random
-from synthetic import (
-    DTYPES,
-    LOSSES,
-    STORAGES,
-    objective_of,
-    store,
-    weights_for,
-)
+from synthetic import DTYPES, LOSSES, STORAGES, objective_of, store, weights_for
 from synthetic import solve as solve_by
 
 FEATURE, ANCHOR = 1.5, 0.25
