@@ -112,7 +112,6 @@ def adapt_links(app: Sphinx, docname: str, source: list[str]) -> None:
         script = r"^\[(examples/\S+)\]\(\.\./\1\)$"
         shown = r":::{dropdown} \1\n```{literalinclude} ../\1\n```\n:::"
         text = re.sub(script, shown, text, flags=re.MULTILINE)
-    text = re.sub(r"\]\(\.\./README\.md", "](index.md", text)
     source[0] = re.sub(r"\]\(\.\./(?=\w)", f"]({REPOSITORY}/blob/main/", text)
 
 

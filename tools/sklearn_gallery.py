@@ -10,12 +10,15 @@ CHECKOUT is a copy of scikit-learn's sources, of the version that is installed. 
 - the share of predicted labels that differ, or how far predicted numbers are apart;
 - the seconds of both runs (whole scripts, so mostly of what they have in common).
 
+Scripts that download data (`fetch_…`) are named and not run.
+
 The figures and what was printed are left in DIRECTORY, `theirs` beside `ours`.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import inspect
 import os
 import re
@@ -55,6 +58,7 @@ class Recorder:
                 setattr(machine, name, self._recorded(name, method))
 
     def _recorded(self, name: str, method: Any) -> Any:
+        @functools.wraps(method)
         def answer(model: Any, *args: Any, **kwargs: Any) -> Any:
             outermost, self._inside = not self._inside, True
             try:
@@ -207,7 +211,9 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for script in scripts:
         name = script.relative_to(examples).as_posix()
-        if options.only in name:
+        if download := re.search(r"\bfetch_\w+(?=\()", script.read_text("utf-8")):
+            print(f"| {name} | not run: needs a download ({download[0]}) |", flush=True)
+        elif options.only in name:
             out = options.out.resolve()
             runs = [run(script, out, which, options.timeout) for which in ("theirs", "ours")]
             print(f"| {name} | {compared(*runs)} |", flush=True)
