@@ -98,6 +98,7 @@ def run_script(script: Path, out: Path, ours: bool) -> None:
 
     plt.show = keep_figures
     warnings.simplefilter("default")
+    np.random.seed(0)  # noqa: NPY002 - some scripts draw without a seed
     os.chdir(script.parent)
     sys.argv = [str(script)]
     try:
