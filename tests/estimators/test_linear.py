@@ -17,6 +17,7 @@ from comparisons import same_bits, same_weights
 from maxmargin import LinearSVC, Problem, Status
 from maxmargin.estimators import _linear
 from maxmargin.solvers import DualCD
+from recording import recording
 from synthetic import csr, free_svc, free_svr, overlapping, regression, separable, weights_for
 
 X, Y = overlapping(80, 5)
@@ -213,13 +214,14 @@ def test_the_form_of_x_does_not_matter(Model, data, convert):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("storage", ["dense", "csr"])
 def test_the_fit_neither_copies_nor_changes_x(Model, data, dtype, storage, monkeypatch):
-    seen = []
-    monkeypatch.setattr(_linear, "Problem", lambda X, *rest: seen.append(X) or Problem(X, *rest))
+    problem, calls = recording(Problem)
+    monkeypatch.setattr(_linear, "Problem", problem)
     given = data[0].astype(dtype) if storage == "dense" else csr(data[0], dtype=dtype)
     values = given if storage == "dense" else given.data
     before = values.copy()
     Model().fit(given, data[1])
-    used = seen[0] if storage == "dense" else seen[0].data
+    ((rows, *_),) = calls
+    used = rows if storage == "dense" else rows.data
     assert np.shares_memory(used, values)
     np.testing.assert_array_equal(values, before)
 

@@ -47,6 +47,6 @@ def test_other_seeds_take_other_ways():
 
 
 def test_fits_leave_the_global_generator_alone():
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    before = np.random.get_state(legacy=False)["state"]["key"].copy()  # noqa: NPY002
     free_svc(solver="dual_cd", random_state=0).fit(X, Y)
-    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+    np.testing.assert_array_equal(np.random.get_state(legacy=False)["state"]["key"], before)  # noqa: NPY002

@@ -7,7 +7,7 @@ import maxmargin.multiclass.kernel_problems as tasks
 from maxmargin import SVC, PegasosClassifier, Status
 from maxmargin.kernels import Gaussian
 from maxmargin.multiclass.kernel_problems import shared_samples, table_bytes, tabulated
-from maxmargin.solvers import SMO
+from maxmargin.solvers import SMO, KernelPegasos
 
 
 def clusters(n_classes, n, d=5):
@@ -52,9 +52,10 @@ def test_rows_within_classes_take_half_of_what_is_given(cache_size, given, monke
 
 @pytest.mark.parametrize(("n_tasks", "threads"), [(1, 4), (3, 1)])
 def test_threads_work_on_one_problem_or_on_several(n_tasks, threads):
-    model = PegasosClassifier(kernel="rbf")
-    assert model._kernel_solver(n_tasks, 4).n_threads == threads
-    assert SVC()._kernel_solver(n_tasks, 4).n_threads == threads
+    for model, kind in ((PegasosClassifier(kernel="rbf"), KernelPegasos), (SVC(), SMO)):
+        solver = model._kernel_solver(n_tasks, 4)
+        assert isinstance(solver, kind)
+        assert solver.n_threads == threads
 
 
 @pytest.mark.parametrize("values", [1, 7 * 600, 600 * 600])
@@ -62,7 +63,9 @@ def test_a_table_made_of_blocks_is_that_of_the_kernel(values, monkeypatch):
     X, y = clusters(12, 600)
     members = [np.flatnonzero(y == label) for label in range(12)]
     monkeypatch.setattr(tasks, "VALUES_AT_ONCE", values)
-    at, table = tabulated(X, Gaussian(0.2), members, lambda: False)
+    made = tabulated(X, Gaussian(0.2), members, lambda: False)
+    assert made is not None
+    at, table = made
     np.testing.assert_allclose(table(at, at), Gaussian(0.2)(X, X), rtol=1e-12)
 
 

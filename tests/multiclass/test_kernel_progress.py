@@ -57,8 +57,8 @@ def test_ctrl_c_keeps_the_best_model(slow):
         return rbf_kernel(A, B, 0.2)
 
     data = many(10, 1500, d=30, noise=1.0)
-    setting = {"C": 1e4, "tol": 1e-12, "max_time": 60, "kernel": gaussian if slow else "rbf"}
-    model = SVC(multi_class="crammer_singer", **setting)
+    kernel = gaussian if slow else "rbf"
+    model = SVC(C=1e4, kernel=kernel, multi_class="crammer_singer", tol=1e-12, max_time=60)
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     begin = time.perf_counter()

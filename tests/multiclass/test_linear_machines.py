@@ -5,9 +5,11 @@ import pickle
 import signal
 import threading
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
+from sklearn import svm
 from sklearn.base import clone
 from sklearn.callback import ProgressBar
 from sklearn.datasets import load_iris, make_blobs
@@ -17,7 +19,6 @@ from sklearn.multioutput import MultiOutputClassifier
 from maxmargin import SVC, LinearSVC, Status
 from maxmargin.multiclass.decomposition import votes
 from maxmargin.solvers import SGD, DualCD, KernelPegasos
-from sklearn import svm
 from synthetic import csr, free_svc, overlapping, weights_for
 
 IRIS = load_iris(return_X_y=True)
@@ -65,7 +66,7 @@ def test_two_classes_of_one_problem_are_the_binary_model_of_twice_c():
 
 
 def test_one_against_one_is_svc_with_a_linear_kernel():
-    setting = {"C": 0.5, "tol": 1e-8}
+    setting: dict[str, Any] = {"C": 0.5, "tol": 1e-8}
     ours = free_svc(multi_class="ovo", **setting).fit(*IRIS)
     kernel = SVC(kernel="linear", **setting).fit(*IRIS)
     np.testing.assert_allclose(ours.coef_, kernel.coef_, rtol=1e-3, atol=1e-3)

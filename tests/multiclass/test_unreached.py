@@ -7,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin import SVC, Intercept, Status
 from maxmargin.losses import SQUARED_HINGE
 from maxmargin.multiclass.unreached import Unreached
+from recording import recording
 from synthetic import free_svc
 
 
@@ -18,9 +19,8 @@ def many_classes(n_classes=20, n=200):
 
 def test_problems_that_were_not_begun_are_answered_once_for_each_kind(monkeypatch):
     """There may be tens of thousands of pairs, and few numbers of samples and costs."""
-    made = []
-    make = Unreached._made
-    monkeypatch.setattr(Unreached, "_made", lambda *args: made.append(args) or make(*args))
+    make, made = recording(Unreached._made)
+    monkeypatch.setattr(Unreached, "_made", make)
     X, y = many_classes()
     for model in (SVC(max_time=1e-9), free_svc(multi_class="ovo", max_time=1e-9)):
         made.clear()

@@ -1,5 +1,7 @@
 """A warm start after a change of the data, or of any parameter, ends where a cold fit ends."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -115,7 +117,7 @@ def test_from_csr_rows_to_dense_ones(model):
     agree(warm.fit(X, y), fresh(model).fit(X, y))
 
 
-VALUES = {
+VALUES: dict[str, list[Any]] = {
     "C": [1e-3, 0.3, 50.0],
     "nu": [0.05, 0.45],
     "epsilon": [0.0, 2.0, 50.0],

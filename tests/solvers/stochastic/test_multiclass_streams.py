@@ -8,7 +8,8 @@ import pytest
 from choices import ALL_INTERCEPTS
 from compiled.stochastic.multiclass_epochs import Core, exact, larger
 from maxmargin import Intercept
-from maxmargin.solvers.stochastic.pegasos import ClassPegasosStream, Pegasos, batch_seed
+from maxmargin.solvers.stochastic.epochs import batch_seed
+from maxmargin.solvers.stochastic.pegasos import ClassPegasosStream, Pegasos
 from synthetic import csr
 
 
