@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from choices import BOTH, EXACT
-from comparisons import same_bits
+from comparisons import assert_same_bits
 from maxmargin import LinearSVC, Status
 from maxmargin.solvers import Newton
 from synthetic import free_svc, overlapping
@@ -184,7 +184,7 @@ def test_a_callback_of_a_pipeline_finds_the_task_of_its_last_step():
 @BOTH
 def test_a_callback_does_not_change_the_model(Model, data):
     watched = Model(random_state=0).set_callbacks(Watcher()).fit(*data)
-    same_bits(watched, Model(random_state=0).fit(*data))
+    assert_same_bits(watched, Model(random_state=0).fit(*data))
 
 
 def test_a_callback_lives_through_several_classes():

@@ -8,13 +8,7 @@ from maxmargin import SVC, Intercept, Status
 from maxmargin.losses import SQUARED_HINGE
 from maxmargin.multiclass.unreached import Unreached
 from recording import recording
-from synthetic import free_svc
-
-
-def many_classes(n_classes=20, n=200):
-    rng = np.random.default_rng(0)
-    y = np.arange(n) % n_classes
-    return rng.normal(size=(n, 3)) + rng.normal(size=(n_classes, 3))[y], y
+from synthetic import free_svc, many_classes
 
 
 def test_problems_that_were_not_begun_are_answered_once_for_each_kind(monkeypatch):

@@ -52,7 +52,7 @@ def pair(storage, dtype, intercept, n=40, d=12, scaling=2.0):
     return core, twin
 
 
-def agree(core, twin):
+def assert_agree(core, twin):
     np.testing.assert_allclose(core.w, twin.w, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(core.residual, twin.r, rtol=1e-7, atol=1e-8)
     assert core.primal == pytest.approx(twin.primal, rel=1e-9)
@@ -67,11 +67,11 @@ def agree(core, twin):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_epochs_equal_their_twin(storage, dtype, intercept):
     core, twin = pair(storage, dtype, intercept)
-    agree(core, twin)
+    assert_agree(core, twin)
     for _ in range(3):
         core.descend(10, 0.0, go_on)
         twin.descend()
-        agree(core, twin)
+        assert_agree(core, twin)
     assert core.epochs == 30
 
 
@@ -83,7 +83,7 @@ def test_a_newton_step_equals_its_twin(storage, intercept):
     twin.descend()
     core.newton(1e-13, 500, go_on)
     twin.newton()
-    agree(core, twin)
+    assert_agree(core, twin)
 
 
 def test_columns_may_be_packed_in_parts():
