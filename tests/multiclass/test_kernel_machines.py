@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn import svm
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -16,7 +17,6 @@ from sklearn.multioutput import MultiOutputClassifier
 from maxmargin import SVC, NotSeparableError, Status
 from maxmargin.estimators import kernel as kernel_estimators
 from maxmargin.solvers import SMO
-from sklearn import svm
 from synthetic import csr, free_svc, overlapping, weights_for
 
 IRIS = load_iris(return_X_y=True)

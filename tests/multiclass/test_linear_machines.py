@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn import svm
 from sklearn.base import clone
 from sklearn.callback import ProgressBar
 from sklearn.datasets import load_iris, make_blobs
@@ -17,7 +18,6 @@ from sklearn.multioutput import MultiOutputClassifier
 from maxmargin import SVC, LinearSVC, Status
 from maxmargin.multiclass.decomposition import votes
 from maxmargin.solvers import SGD, DualCD, KernelPegasos
-from sklearn import svm
 from synthetic import csr, free_svc, overlapping, weights_for
 
 IRIS = load_iris(return_X_y=True)

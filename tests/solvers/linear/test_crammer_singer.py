@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn import svm
 
 from choices import ALL_INTERCEPTS
 from maxmargin import Intercept, Status, _core
@@ -16,7 +17,6 @@ from maxmargin.objectives.balance import balance
 from maxmargin.solvers import CrammerSinger, Monitor, Start, Stopping
 from reference.linear import crammer_singer as textbook
 from reference.random import Random
-from sklearn import svm
 from synthetic import DTYPES, INTERCEPTS, STORAGES, classes, joint, objective_of, store, weights_for
 from synthetic import solve as solve_binary
 
