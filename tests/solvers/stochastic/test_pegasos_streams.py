@@ -11,7 +11,8 @@ from compiled.stochastic.pegasos import Core
 from maxmargin import Intercept, _core
 from maxmargin.losses import HINGE
 from maxmargin.solvers.stochastic.epochs import batch_seed
-from maxmargin.solvers.stochastic.pegasos import Pegasos, PegasosStream
+from maxmargin.solvers.stochastic.pegasos import Pegasos
+from maxmargin.solvers.stochastic.pegasos_stream import PegasosStream
 from synthetic import larger, solve
 
 
