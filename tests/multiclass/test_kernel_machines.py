@@ -15,7 +15,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 
 from maxmargin import SVC, NotSeparableError, Status
-from maxmargin.estimators import kernel as kernel_estimators
+from maxmargin.estimators import _kernel_classifier
 from maxmargin.solvers import SMO
 from synthetic import clusters, csr, free_svc, overlapping, weights_for
 
@@ -130,7 +130,7 @@ def test_pairs_are_predicted_in_blocks_of_rows(kernel, stored, monkeypatch):
     by_shape = {shape: model.set_params(decision_function_shape=shape).decision_function(rows)
                 for shape in ("ovr", "ovo")}  # fmt: skip
     labels = model.predict(rows)
-    monkeypatch.setattr(kernel_estimators, "VALUES_PER_BLOCK", 200)
+    monkeypatch.setattr(_kernel_classifier, "VALUES_PER_BLOCK", 200)
     monkeypatch.setattr(SVC, "_sums", watched)
     for shape, values in by_shape.items():
         again = model.set_params(decision_function_shape=shape).decision_function(rows)
