@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import svm
 
 from maxmargin import SMO, SVC, Intercept, Problem, Status, _core, certify
 from maxmargin.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, User
@@ -15,7 +16,6 @@ from maxmargin.solvers.kernel import kernel_sums
 from maxmargin.solvers.kernel import smo as smo_module
 from maxmargin.solvers.kernel.row_source import KernelSamples
 from reference.kernel.smo import simplified_smo
-from sklearn import svm
 
 KERNELS = [Linear(), Gaussian(0.3), Polynomial(0.2, 3, 1.0), Laplacian(0.3)]
 EACH_KERNEL = pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
