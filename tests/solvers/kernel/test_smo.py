@@ -336,7 +336,7 @@ def test_sums_go_to_float64_before_a_stall_is_reported(monkeypatch):
     monkeypatch.setattr(smo_module, "values_with_error", spied)
     monkeypatch.setattr(kernel_sums, "affords_float64", lambda *_: False)
     monkeypatch.setattr(KernelObjective, "gap_check_interval", 1)
-    monkeypatch.setattr(StallDetector, "reached", lambda *_: len(sharpness) == 2)
+    monkeypatch.setattr(StallDetector, "count", lambda *_: len(sharpness) == 2)
     X, y = samples(1500)
     solution = solve(make(Gaussian(1.0), X=X, y=y), tol=1e-4)
     assert solution.status is Status.OPTIMAL
