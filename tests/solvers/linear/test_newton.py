@@ -43,7 +43,7 @@ class Core:
         self.objective, self.centre = objective, centre
         rows = Problem(X, problem.y, problem.cost).rows
         bias = _core.Bias(feature, ANCHOR)
-        self.level = _core.NewtonLevel(rows, objective.terms, bias, False, newton._BLAS)
+        self.level = _core.NewtonLevel(rows, objective.terms, bias, newton._BLAS)
 
     def go_to(self, w):
         self.level.start(w, SOFTNESS, self.centre, go_on)
@@ -54,10 +54,8 @@ class Core:
         return upper + np.triu(upper, 1).T
 
     def line_search(self, z, dz, w, gradient, direction, precision):
-        return _core.line_search(
-            self.objective.terms, self.centre, SOFTNESS, z, dz, gradient @ direction,
-            w @ direction, direction @ direction, precision,
-        )  # fmt: skip
+        line = _core.Line(z, dz, gradient @ direction, w @ direction, direction @ direction)
+        return _core.line_search(self.objective.terms, self.centre, SOFTNESS, line, precision)
 
 
 def make(loss, X=None):
@@ -349,8 +347,8 @@ def test_squared_losses_have_no_sample_that_gives_no_hessian(loss, sizes):
 def descended(objective, feature, free=False, seed=0, stop=go_on):
     """A level after stochastic steps."""
     problem = objective.problem
-    bias = _core.Bias(FEATURE if feature else 0.0, 0.0)
-    level = _core.NewtonLevel(problem.rows, objective.terms, bias, free, newton._BLAS)
+    bias = _core.Bias(FEATURE if feature else 0.0, 0.0, free)
+    level = _core.NewtonLevel(problem.rows, objective.terms, bias, newton._BLAS)
     level.descend(problem.squared_norms, feature, _core.Random(seed), stop)
     return level
 
@@ -448,8 +446,8 @@ def sampled_level(objective, size):
     bias = _core.Bias(FEATURE, ANCHOR)
     part = problem.part(places, cost)
     terms = objective.terms_of(part.y, cost)
-    some = _core.NewtonLevel(part.rows, terms, bias, False, newton._BLAS)
-    whole = _core.NewtonLevel(problem.rows, objective.terms, bias, False, newton._BLAS)
+    some = _core.NewtonLevel(part.rows, terms, bias, newton._BLAS)
+    whole = _core.NewtonLevel(problem.rows, objective.terms, bias, newton._BLAS)
     some.start(np.zeros(problem.n_features + 1), 1.0, None, go_on)
     whole.use_hessian_of(some, places)
     return whole, sample, (some, part, terms)
