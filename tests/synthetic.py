@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from maxmargin import Intercept, LinearObjective, LinearSVC, LinearSVR, Problem
+from maxmargin import Intercept, LinearObjective, LinearSVC, LinearSVR, PegasosClassifier, Problem
 from maxmargin.losses import (
     EPSILON_INSENSITIVE,
     HINGE,
@@ -107,6 +107,15 @@ def objective_of(
     return LinearObjective(Problem(X, y, cost), loss, intercept, scaling)
 
 
+def larger(loss=HINGE, intercept=Intercept.FREE, C=0.1):
+    """An Objective on 2,000 rows of a noisy plane."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 20))
+    y = X @ rng.normal(size=20) / 2 + 0.5 + rng.normal(size=2000)
+    y = np.where(y > 0, 1.0, -1.0) if loss.one_sided else y
+    return objective_of(loss, intercept, C=C, X=X, y=y)
+
+
 def weights_for(n, seed=0):
     """Costs that differ by sample, some of them 0."""
     rng = np.random.default_rng(seed)
@@ -126,3 +135,8 @@ def free_svc(C=1.0, **settings):
 def free_svr(C=1.0, **settings):
     """LinearSVR with a free intercept, unless told otherwise."""
     return LinearSVR(**{"C": C, "penalized_intercept": False, **settings})
+
+
+def loose_pegasos(**settings):
+    """PegasosClassifier with a seed, and a tolerance that it reaches soon."""
+    return PegasosClassifier(**({"lam": 1e-2, "tol": 0.05, "random_state": 0} | settings))

@@ -7,6 +7,7 @@ from sklearn.callback import ScoringMonitor
 from sklearn.datasets import load_iris, make_classification
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
+from real_data import CANCER, DIABETES, IRIS
 from synthetic import overlapping, regression
 
 TWO, THREE, NUMBERS = overlapping(), load_iris(return_X_y=True), regression()
@@ -107,3 +108,27 @@ def test_a_model_that_nobody_asks_for_is_not_made(monkeypatch):
     monkeypatch.setattr(SVC, "_so_far", lambda *args: made.append(args))
     SVC().set_callbacks(Counts()).fit(*THREE)
     assert made == []
+
+
+class Looks:
+    """Counts the looks that a callback is told of."""
+
+    def __init__(self):
+        self.count = 0
+
+    def setup(self, estimator, context): ...
+
+    def teardown(self, estimator, context): ...
+
+    def on_fit_task_begin(self, estimator, context): ...
+
+    def on_fit_task_end(self, estimator, context):  # noqa: ARG002
+        self.count += context.task_name == "look"
+        return False
+
+
+@pytest.mark.parametrize(("Model", "data"), [(SVC, CANCER), (SVC, IRIS), (SVR, DIABETES)])
+def test_callbacks_are_told_of_every_look(Model, data):
+    looks = Looks()
+    model = Model().set_callbacks(looks).fit(*data)
+    assert looks.count == sum(len(solution.history) for solution in model.solutions_)

@@ -4,6 +4,7 @@ import clarabel
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import svm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -23,7 +24,6 @@ from maxmargin import (
 from maxmargin.kernels import Gaussian
 from maxmargin.losses import EPSILON_INSENSITIVE, HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
-from sklearn import svm
 from synthetic import overlapping, regression
 
 CLASSES = overlapping(160, 4)

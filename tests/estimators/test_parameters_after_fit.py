@@ -10,14 +10,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
-from maxmargin import (
-    SVC,
-    SVR,
-    NuSVC,
-    NuSVR,
-    OneClassSVM,
-    PegasosClassifier,
-)
+from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
 from synthetic import free_svc, free_svr, overlapping, regression
 
 #: As in scikit-learn, these say how to predict; the others how to fit.

@@ -15,16 +15,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
-from maxmargin import (
-    SVC,
-    SVR,
-    LinearSVC,
-    NuSVC,
-    NuSVR,
-    OneClassSVM,
-    PegasosClassifier,
-    Status,
-)
+from maxmargin import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM, PegasosClassifier, Status
 from maxmargin.solvers import Monitor
 from synthetic import free_svc, free_svr, overlapping, regression
 

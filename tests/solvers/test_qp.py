@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from choices import ALL_INTERCEPTS, REGULARIZED_LOSSES
 from maxmargin import (
     QP,
     SMO,
@@ -22,9 +23,6 @@ from maxmargin.losses import HINGE, PERCEPTRON, SQUARED_HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
 from reference import objective as textbook
 from synthetic import (
-    INTERCEPTS,
-    LOSSES,
-    REGULARIZED,
     STORAGES,
     TUBE,
     data_for,
@@ -36,10 +34,6 @@ from synthetic import (
     weights_for,
 )
 
-REGULARIZED_LOSSES = pytest.mark.parametrize(
-    "loss", [LOSSES[name] for name in REGULARIZED], ids=REGULARIZED
-)
-ALL_INTERCEPTS = pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
 PLAIN = pytest.mark.parametrize(
     "intercept", [Intercept.FREE, Intercept.NONE], ids=lambda i: i.value
 )

@@ -8,13 +8,7 @@ import sklearn.svm as peer
 from scipy import sparse
 
 from maxmargin import SVC, NuSVC, NuSVR, OneClassSVM
-from maxmargin.theory import (
-    margin_bound,
-    maximum_margin,
-    novikoff,
-    nu_property,
-    radius_margin,
-)
+from maxmargin.theory import margin_bound, maximum_margin, novikoff, nu_property, radius_margin
 from synthetic import free_svc, overlapping, separable
 
 

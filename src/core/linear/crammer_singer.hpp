@@ -40,9 +40,9 @@ struct ClassProblem {
 // Where the solver stands between its calls. The weights come beside it, laid out as
 // data/class_weights.hpp says.
 struct ClassState {
-  double* alpha;         // the caller's: n_samples x padded(n_classes); the padding stays 0
-  ClassBias bias;        // n_classes
-  std::int32_t* order;   // the caller's: each sample once, the active ones first
+  double* alpha;        // the caller's: n_samples x padded(n_classes); the padding stays 0
+  ClassBias bias;       // n_classes
+  std::int32_t* order;  // the caller's: each sample once, the active ones first
   Sweep& sweep;
   Random& random;
 
@@ -174,9 +174,8 @@ inline void finish_epoch(ClassState& state, Size n_classes) {
   Sweep& sweep = state.sweep;
   const ClassBias& bias = state.bias;
   sweep.cursor = -1;
-  sweep.threshold = sweep.violations > 0.0
-                        ? sweep.violations / static_cast<double>(sweep.n_active)
-                        : std::numeric_limits<double>::infinity();
+  sweep.threshold = sweep.violations > 0.0 ? sweep.violations / static_cast<double>(sweep.n_active)
+                                           : std::numeric_limits<double>::infinity();
   if (bias.free) {
     double farthest = 0.0;
     for (Size j = 0; j < n_classes; ++j) {

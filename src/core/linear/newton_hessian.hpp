@@ -1,8 +1,9 @@
 // The Hessian of a Newton step, I + sum over the rows in a sloped piece of x_i x_i' / stiffness_i,
 // and its Cholesky factor.
 //
-// Only its Gram matrix is kept from step to step: the weights of the sum are cost_i times one number
-// that changes with the softness, so that rows which enter or leave are all that changes in it.
+// Only its Gram matrix is kept from step to step: the weights of the sum are cost_i times one
+// number that changes with the softness, so that rows which enter or leave are all that changes in
+// it.
 #pragma once
 
 #include <algorithm>

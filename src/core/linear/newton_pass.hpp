@@ -41,8 +41,8 @@ struct Motion {
   Move move;
   const double* direction;
   double length = 1.0;  // of a move along dz
-  double slope = 0.0;   // -d beta / d z of a sloped row, in units of its cost, where the combination
-                        // has moved along as if no row left its piece
+  double slope = 0.0;  // -d beta / d z of a sloped row, in units of its cost, where the combination
+                       // has moved along as if no row left its piece
 };
 
 // Moves z, then beta to its maximisers, and `combination` = sum of beta_k x_k along with it: one

@@ -5,8 +5,8 @@
 // The K problems of linear/dual_cd.hpp have the same rows, so one pass serves all of them: K
 // products with x_i at once, K steps that know nothing of each other, K weights moved along x_i. An
 // epoch is what K epochs of linear/dual_cd.hpp in the same order would be, but for the warm-up
-// before the first. While most pairs of a row and a class are active this is cheaper by far; later on
-// linear/dual_cd.hpp, which visits the active ones only, takes over.
+// before the first. While most pairs of a row and a class are active this is cheaper by far; later
+// on linear/dual_cd.hpp, which visits the active ones only, takes over.
 //
 // Invariant: w_j = sum_i beta_ij (x_i, feature), but for the rounding of W. After an epoch `active`
 // marks the pairs that have no more slack than a quarter of the worst violation of the one before,

@@ -66,17 +66,17 @@ struct BoundClassBias {
 
 // One for each file of this folder.
 void bind_certificate(nb::module_& m);
-void bind_classes(nb::module_& m);    // multiclass.cpp: K classes at once
+void bind_classes(nb::module_& m);  // multiclass.cpp: K classes at once
 void bind_data(nb::module_& m);
 void bind_dense_smo(nb::module_& m);  // SMO on a whole kernel matrix
 void bind_exact(nb::module_& m);      // to twice the digits
 void bind_faults(nb::module_& m);     // only in builds for tests
 void bind_kernels(nb::module_& m);
-void bind_l1(nb::module_& m);         // a penalty of |w| instead of its square
-void bind_linear(nb::module_& m);     // coordinate descent
+void bind_l1(nb::module_& m);      // a penalty of |w| instead of its square
+void bind_linear(nb::module_& m);  // coordinate descent
 void bind_newton(nb::module_& m);
 void bind_objective(nb::module_& m);
 void bind_smo(nb::module_& m);
-void bind_stochastic(nb::module_& m); // Pegasos and SGD
+void bind_stochastic(nb::module_& m);  // Pegasos and SGD
 
 }  // namespace maxmargin

@@ -141,8 +141,7 @@ void bind_dual_cd(nb::module_& m) {
              Random& random) {
             const Size n = static_cast<Size>(beta.shape(0));
             require_length(order, n, "order");
-            new (self)
-                BoundDualState{DualState{beta.data(), order.data(), bias, sweep, random}, n};
+            new (self) BoundDualState{DualState{beta.data(), order.data(), bias, sweep, random}, n};
           },
           "beta"_a.noconvert(), "order"_a.noconvert(), "bias"_a, "sweep"_a, "random"_a,
           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),

@@ -68,8 +68,7 @@ void descend(const Level& self, In<double> squared_norms, double feature, Random
              nb::callable stop) {
   self.visit([&](auto& level) {
     require_length(squared_norms, static_cast<Size>(level.z().size()), "squared_norms");
-    polled(stop,
-           [&](Poll& poll) { level.descend(squared_norms.data(), feature, random, poll); });
+    polled(stop, [&](Poll& poll) { level.descend(squared_norms.data(), feature, random, poll); });
   });
 }
 
@@ -138,8 +137,8 @@ void bind_blas(nb::module_& m) {
 }
 
 void bind_level_solves(nb::class_<Level>& type) {
-  type.def("__init__", &make_level, "rows"_a, "terms"_a, "bias"_a, "blas"_a,
-           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>());
+  type.def("__init__", &make_level, "rows"_a, "terms"_a, "bias"_a, "blas"_a, nb::keep_alive<1, 2>(),
+           nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>());
   type.def("start", &start, "w"_a, "softness"_a, "centre"_a.none(), "stop"_a,
            "Go to w; without a centre, take the middle of the box.");
   type.def("descend", &descend, "squared_norms"_a, "feature"_a, "random"_a, "stop"_a,

@@ -1,6 +1,5 @@
 // What is common to all linear problems: the terms of the samples and the intercepts.
 #include "objective/intercept.hpp"
-
 #include "python/arrays.hpp"
 
 using namespace nanobind::literals;

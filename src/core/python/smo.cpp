@@ -31,8 +31,8 @@ void make_smo_problem(SmoProblem* self, In<double> target, In<double> lower, In<
   require_length(lower, n, "lower");
   require_length(upper, n, "upper");
   require_length(group, n, "group");
-  new (self) SmoProblem{n,       target.data(), lower.data(), upper.data(), group.data(),
-                        epsilon, balanced};
+  new (self)
+      SmoProblem{n, target.data(), lower.data(), upper.data(), group.data(), epsilon, balanced};
 }
 
 void bind_smo_problem(nb::module_& m) {
@@ -96,14 +96,9 @@ void make_class_smo(BoundClassSmo* self, const BoundSource& source, const BoundC
   require(!kernel || (static_cast<Size>(kernel->shape(0)) == n &&
                       static_cast<Size>(kernel->shape(1)) == n),
           "kernel has the wrong shape");
-  const ClassSmoProblem problem{n,
-                                classes.problem.n_classes,
-                                classes.problem.y,
-                                classes.problem.cost,
-                                free,
-                                penalty,
-                                kernel ? kernel->data() : nullptr,
-                                source.n_threads};
+  const ClassSmoProblem problem{
+      n,       classes.problem.n_classes,         classes.problem.y, classes.problem.cost, free,
+      penalty, kernel ? kernel->data() : nullptr, source.n_threads};
   new (self) BoundClassSmo{std::make_unique<ClassSmo>(problem, working, capacity,
                                                       first.value_or(capacity), source.rows)};
 }

@@ -13,14 +13,7 @@ from maxmargin.losses import HINGE
 from maxmargin.objectives import PrimalDual
 from maxmargin.objectives.crammer_singer import CrammerSingerObjective
 from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObjective
-from maxmargin.solvers import (
-    SMO,
-    ClassSMO,
-    CrammerSinger,
-    Monitor,
-    Start,
-    Stopping,
-)
+from maxmargin.solvers import SMO, ClassSMO, CrammerSinger, Monitor, Start, Stopping
 from maxmargin.solvers.kernel import crammer_singer as class_smo
 from maxmargin.solvers.kernel.row_source import KernelSamples
 from reference.kernel import crammer_singer as textbook

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn import svm
 
+from choices import ALL_INTERCEPTS
 from maxmargin import Intercept, Status, _core
 from maxmargin.losses import HINGE
 from maxmargin.objectives import PrimalDual
@@ -15,20 +17,9 @@ from maxmargin.objectives.balance import balance
 from maxmargin.solvers import CrammerSinger, Monitor, Start, Stopping
 from reference.linear import crammer_singer as textbook
 from reference.random import Random
-from sklearn import svm
-from synthetic import (
-    DTYPES,
-    INTERCEPTS,
-    STORAGES,
-    classes,
-    joint,
-    objective_of,
-    store,
-    weights_for,
-)
+from synthetic import DTYPES, INTERCEPTS, STORAGES, classes, joint, objective_of, store, weights_for
 from synthetic import solve as solve_binary
 
-ALL_INTERCEPTS = pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
 FOREVER = 1e9
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import l1_min_c
 
+from choices import ALL_INTERCEPTS
 from maxmargin import Intercept, LinearObjective, LinearSVC, Problem, Status, _core
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.objectives.base import PrimalDual
@@ -14,9 +15,8 @@ from maxmargin.runtime.interrupt import Interrupt
 from maxmargin.solvers import Monitor, Start, Stopping
 from maxmargin.solvers.linear.l1 import L1
 from reference.linear import l1 as textbook
-from synthetic import DTYPES, INTERCEPTS, STORAGES, overlapping, store, weights_for
+from synthetic import DTYPES, STORAGES, overlapping, store, weights_for
 
-ALL_INTERCEPTS = pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
 ALL_STORAGES = pytest.mark.parametrize("storage", STORAGES)
 EXTENDED = np.longdouble
 

@@ -6,12 +6,12 @@ import itertools
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import svm
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from sklearn import svm
 
 BOTH = pytest.mark.parametrize(("Ours", "Theirs"), [(SVC, svm.SVC), (SVR, svm.SVR)])
 MODELS = [SVC, SVR, NuSVC, NuSVR, OneClassSVM]

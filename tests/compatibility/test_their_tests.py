@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 import sklearn
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -5,12 +5,12 @@ import inspect
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import svm
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.utils import get_tags
 
 import maxmargin
 from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
-from sklearn import svm
 from synthetic import overlapping
 
 IRIS = load_iris(return_X_y=True)
