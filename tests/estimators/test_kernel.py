@@ -6,6 +6,7 @@ import joblib
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import svm
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
@@ -15,7 +16,6 @@ from sklearn.preprocessing import scale
 from maxmargin import SMO, SVC, SVR, KernelPegasos, Newton, NuSVC, OneClassSVM, Status
 from maxmargin.kernels import Gaussian, Linear
 from real_data import CANCER, DIABETES, DIGITS, IRIS
-from sklearn import svm
 
 DATA = pytest.mark.parametrize("data", [CANCER, IRIS, DIGITS], ids=["cancer", "iris", "digits"])
 

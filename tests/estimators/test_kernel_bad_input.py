@@ -5,12 +5,12 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import svm
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status
 from real_data import DIABETES, IRIS
-from sklearn import svm
 
 
 @pytest.mark.parametrize(

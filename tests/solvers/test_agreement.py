@@ -4,13 +4,13 @@ from functools import cache
 
 import numpy as np
 import pytest
+from sklearn import svm
 from sklearn.linear_model import Ridge
 
 from choices import ALL_INTERCEPTS, EXACT, HINGES, REGULARIZED_LOSSES
 from maxmargin import Intercept, Status
 from maxmargin.losses import HINGE
 from reference import objective as textbook
-from sklearn import svm
 from synthetic import (
     DTYPES,
     LOSSES,

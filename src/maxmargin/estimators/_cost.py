@@ -22,8 +22,9 @@ from maxmargin.kernels import Kernel, Linear
 from maxmargin.multiclass.kernel_problems import table_bytes
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.threads import n_threads
+from maxmargin.solvers.kernel.row_cache import row_capacities, row_capacity
 from maxmargin.solvers.kernel.row_source import KernelSamples
-from maxmargin.solvers.kernel.smo import SMO, row_capacities, row_capacity
+from maxmargin.solvers.kernel.smo import SMO
 from maxmargin.solvers.qp import QP, refuse_many
 
 #: Samples in the first fit; each further one has twice as many.

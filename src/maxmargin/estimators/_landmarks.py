@@ -22,7 +22,7 @@ from maxmargin.embeddings.certificates import (
 )
 from maxmargin.estimators._approximate import Posing, bounds_in_kernel_space
 from maxmargin.estimators._cost import CostEstimate
-from maxmargin.estimators._kernel import KernelModel
+from maxmargin.estimators._kernel_model import KernelModel
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
 

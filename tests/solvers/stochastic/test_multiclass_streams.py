@@ -8,7 +8,9 @@ import pytest
 from choices import ALL_INTERCEPTS
 from compiled.stochastic.multiclass_epochs import Core, exact, larger
 from maxmargin import Intercept
-from maxmargin.solvers.stochastic.pegasos import ClassPegasosStream, Pegasos, batch_seed
+from maxmargin.solvers.stochastic.epochs import batch_seed
+from maxmargin.solvers.stochastic.pegasos import Pegasos
+from maxmargin.solvers.stochastic.pegasos_stream import ClassPegasosStream
 from synthetic import csr
 
 

@@ -10,7 +10,9 @@ from choices import ALL_INTERCEPTS, REGULARIZED_LOSSES
 from compiled.stochastic.pegasos import Core
 from maxmargin import Intercept, _core
 from maxmargin.losses import HINGE
-from maxmargin.solvers.stochastic.pegasos import Pegasos, PegasosStream, batch_seed
+from maxmargin.solvers.stochastic.epochs import batch_seed
+from maxmargin.solvers.stochastic.pegasos import Pegasos
+from maxmargin.solvers.stochastic.pegasos_stream import PegasosStream
 from synthetic import larger, solve
 
 
