@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import time
-import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Certificate, Status
 from maxmargin.data.arrays import Array, Matrix
-from maxmargin.data.checks import check_count, check_positive
+from maxmargin.data.checks import check_count
 from maxmargin.embeddings import Nystroem
 from maxmargin.embeddings.certificates import (
     EmbeddedCertificate,
@@ -21,7 +18,7 @@ from maxmargin.embeddings.certificates import (
     ExactEstimate,
 )
 from maxmargin.estimators._approximate import Posing, bounds_in_kernel_space
-from maxmargin.estimators._cost import CostEstimate
+from maxmargin.estimators._cost import CostEstimate, CostMixin, Part, Sampled
 from maxmargin.estimators._kernel import KernelModel
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
@@ -137,26 +134,19 @@ class LandmarkModel(KernelModel):
         name = f"the span of {m} landmarks, which approximates the kernel (see exact_certificate)"
         return EmbeddedCertificate.of(certificate, name)
 
-    def estimate_cost(self, X: Any, y: Any = None, *, max_time: float = 1.0) -> CostEstimate:
-        """Estimate time and memory of a fit, and say what would make it cheaper.
+    @property
+    def _growth(self) -> tuple[float, ...]:  # type: ignore[override]
+        return super()._growth if self.landmarks is None else CostMixin._growth
 
-        Small parts of the data are fitted and kernel values timed on this machine, in about
-        `max_time` seconds; what grows with the samples is extrapolated. The model stays as it is.
-        """
-        if self.landmarks is None or y is None:
-            return super().estimate_cost(X, y, max_time=max_time)
-        check_positive("max_time", max_time, advice="1.0 second is usual.")
-        model: Any = clone(self).set_params(max_time=max_time)
-        rows, targets = model._check_rows(X, y)
-        n, m = rows.shape[0], check_count("landmarks", self.landmarks, advice="1000 is usual.")
-        part = np.sort(np.random.default_rng(0).permutation(n)[: max(_PART, 2 * m)])
-        begin = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(rows[np.ix_(part, part)] if self._precomputed else rows[part], targets[part])
-        seconds = (time.perf_counter() - begin) * n / len(part)
-        bytes_each = 8 if n * m <= _AFFORDABLE else 4
-        return CostEstimate(n, seconds, n * min(n, m) * bytes_each, min(n, m), 0)
+    def _least_part(self, n_features: int) -> int:
+        if self.landmarks is None:
+            return super()._least_part(n_features)
+        return 2 * check_count("landmarks", self.landmarks, advice="1000 is usual.")
+
+    def _completed(self, cost: CostEstimate, data: Sampled, parts: list[Part]) -> CostEstimate:
+        if self.landmarks is None:
+            return super()._completed(cost, data, parts)
+        return CostMixin._completed(self, cost, data, parts)
 
     def _exact_bounds(
         self, X: Any, posing: Posing, cost: Array, max_values: float

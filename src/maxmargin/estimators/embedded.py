@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter, validate_data
 
 from maxmargin.data.arrays import Array
 from maxmargin.data.targets import class_costs, real_targets, sample_costs
@@ -25,7 +25,8 @@ from maxmargin.embeddings.certificates import (
 )
 from maxmargin.estimators._approximate import Posing, bounds_in_kernel_space
 from maxmargin.estimators._base import unchanged_on_failure
-from maxmargin.estimators._checks import flat_targets
+from maxmargin.estimators._checks import checked_targets, flat_targets
+from maxmargin.estimators._cost import CostMixin
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
 
 _PARAMETERS = """embedding : transformer or None, default=None
@@ -45,7 +46,7 @@ def _both_stream(model: Any) -> bool:
     return all(hasattr(part, "partial_fit") for part in parts)
 
 
-class EmbeddedModel(MetaEstimatorMixin, BaseEstimator):
+class EmbeddedModel(CostMixin, MetaEstimatorMixin, BaseEstimator):
     """An embedding, fitted on the training rows only, and a linear machine on its coordinates."""
 
     embedding: Any
@@ -57,6 +58,14 @@ class EmbeddedModel(MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self._parts()[0]).input_tags
         return tags
+
+    _growth = (0.0, 1.0, 2.0)  # there are embeddings with a matrix of all samples
+
+    def _samples_of_cost(self, X: Any, y: Any) -> tuple[Any, NDArray[Any] | None]:
+        return X, checked_targets(y, _num_samples(X))
+
+    def _least_part(self, _n_features: int) -> int:
+        return 2 * int(getattr(self._parts()[0], "n_components", None) or 0)
 
     def _default_svm(self) -> Any:
         raise NotImplementedError
