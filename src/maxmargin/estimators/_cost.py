@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 import tracemalloc
 import warnings
@@ -22,16 +21,20 @@ from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
 from maxmargin.data.checks import DataWarning, check_positive
 
-#: Samples in the first part; each further one has twice as many. Of few features, it has as many
-#: rows a feature as let "auto" choose the solver that it takes for all of them.
+#: Samples in the first part, and rows a feature that let "auto" choose the solver that it takes for
+#: all of them, where it may choose.
 _FIRST, _ROWS_PER_FEATURE, _FEW_FEATURES = 250, 2, 2000
 
 #: Share of the time given below which a part is fitted again: the first fit of all wakes up more
 #: than itself.
 _BRIEF = 0.05
 
-#: Parts, the largest, from which the growth is seen.
-_LARGEST_PARTS = 4
+#: Time over processor time from which a fit has waited for something else than other programs.
+_BUSY = 4.0
+
+#: Parts, the largest, from which the growth is seen; how much nearer to them a higher power must
+#: be, and how near is as near as a clock can tell.
+_LARGEST_PARTS, _MUCH, _NOISE = 4, 2.0, 0.1
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,11 @@ class Part:
             n_support=max(1, _support_of(model)),
         )
 
+    @property
+    def own_seconds(self) -> float:
+        """Its time without what others on a busy machine took of it, as far as can be told."""
+        return max(self.cpu_seconds, self.seconds / _BUSY)
+
     def sooner(self, other: Part) -> Part:
         """Return the one of the two that took less time."""
         return min(self, other, key=lambda part: part.cpu_seconds)
@@ -111,7 +119,8 @@ class Sampled:
 
     def __init__(self, model: Any, X: Any, y: NDArray[Any] | None) -> None:
         self.model, self.X, self.y = model, X, y
-        self.n_samples = _num_samples(X)
+        self.n_samples: int = _num_samples(X)
+        self.n_features = X.shape[1] if getattr(X, "ndim", 1) == 2 else 0
         order = np.random.default_rng(0).permutation(self.n_samples)
         if y is not None and is_classifier(model):
             order = order[np.argsort(_turns(y[order]), kind="stable")]
@@ -153,36 +162,59 @@ def _unwatched(model: Any) -> Any:
     return model.set_callbacks() if hasattr(model, "set_callbacks") else model
 
 
-def fitted_parts(data: Sampled, first: int, max_time: float) -> list[Part]:
-    """Fit parts of doubled size, as long as the next is likely to end in time."""
-    end, parts, size = time.perf_counter() + max_time, list[Part](), first
+def fitted_parts(data: Sampled, least: int, max_time: float) -> list[Part]:
+    """Fit parts of doubled size, as long as the next is likely to end in time.
+
+    Those of fewer than `least` samples count only if there are no others.
+    """
+    left, parts, size = max_time, list[Part](), min(_FIRST, data.n_samples)
     while True:
-        left = max(0.1 * max_time, end - time.perf_counter())
-        part = data.part(size, left)
-        if part.finished and part.seconds < _BRIEF * max_time:
-            part = part.sooner(data.part(size, left))
-        parts.append(part)
-        enough = time.perf_counter() + 4.0 * part.seconds > end
+        part = data.part(size, _BUSY * max(0.1 * max_time, left))
+        left -= part.own_seconds
+        if part.finished and part.own_seconds < _BRIEF * max_time:
+            part = part.sooner(data.part(size, _BUSY * max_time))
+            left -= part.own_seconds
+        if part.finished or not parts:
+            parts.append(part)
+        enough = 4.0 * part.own_seconds > left
         if size >= data.n_samples or enough or not part.finished:
-            return [part for part in parts if part.solver == parts[-1].solver]
-        size *= 2
+            return _alike(parts, least)
+        size = min(2 * size, data.n_samples)
+
+
+def _alike(parts: list[Part], least: int) -> list[Part]:
+    """Return the parts that tell of larger ones: of one solver, and large enough if any are."""
+    large = [part for part in parts if part.n_samples >= least] or parts[-1:]
+    return [part for part in large if part.solver == large[-1].solver]
 
 
 class Growth:
-    """Sums of powers of the number of samples with coefficients ≥ 0, nearest to those of parts."""
+    """Sums of powers of the number of samples with coefficients ≥ 0, nearest to those of parts.
+
+    The highest power is left out unless that makes the errors much larger.
+    """
 
     def __init__(self, parts: list[Part], n_samples: int) -> None:
-        self._sizes = np.array([part.n_samples for part in parts[-_LARGEST_PARTS:]], dtype=float)
         self._parts, self._n = parts[-_LARGEST_PARTS:], float(n_samples)
+        self._sizes = np.array([part.n_samples for part in self._parts], dtype=float)
 
     def of(self, value: Callable[[Part], float], powers: tuple[float, ...]) -> float:
         """Return the value to expect of all samples; it is met at the largest part."""
-        powers = powers[-len(self._parts) :]
         found = np.array([max(value(part), 1e-300) for part in self._parts])
+        if len(found) == 1:
+            power = max(1.0, sum(powers[-2:]) / len(powers[-2:]))
+            return float(found[-1] * (self._n / self._sizes[-1]) ** power)
+        whole, error = self._extrapolated(found, powers)
+        if len(powers) > 2:
+            simpler, larger = self._extrapolated(found, powers[:-1])
+            whole = simpler if larger <= _MUCH * error + _NOISE else whole
+        return whole
+
+    def _extrapolated(self, found: Array, powers: tuple[float, ...]) -> tuple[float, float]:
+        """Return the value for all samples, and the relative error at the parts."""
         terms = (self._sizes[:, np.newaxis] / self._n) ** np.array(powers)
-        coef, _ = nnls(terms / found[:, np.newaxis], np.ones(len(found)))
-        last = float(terms[-1] @ coef)
-        return float(coef.sum() / last * found[-1]) if last > 0.0 else float(found[-1])
+        coef, error = nnls(terms / found[:, np.newaxis], np.ones(len(found)))
+        return float(coef.sum() * found[-1] / (terms[-1] @ coef)), float(error)
 
 
 class CostMixin:
@@ -204,9 +236,9 @@ class CostMixin:
         del y, rows
         return clone(self)
 
-    def _least_part(self, n_features: int) -> int:
-        """Count the samples from which on a fit is like that of many."""
-        return _ROWS_PER_FEATURE * n_features if n_features <= _FEW_FEATURES else 0
+    def _least_part(self, data: Sampled) -> int:
+        """Count the samples from which on a fit is like that of all."""
+        return _ROWS_PER_FEATURE * data.n_features if data.n_features <= _FEW_FEATURES else 0
 
     def _completed(self, cost: CostEstimate, data: Sampled, parts: list[Part]) -> CostEstimate:
         """Return the estimate with the memory, and what else there is to say."""
@@ -215,16 +247,15 @@ class CostMixin:
     def estimate_cost(self, X: Any, y: Any = None, *, max_time: float = 1.0) -> CostEstimate:
         """Estimate time and memory of a fit, and say what would make it cheaper.
 
-        Small parts of the data are fitted on this machine, in about `max_time` seconds; what grows
-        with the samples is extrapolated. The model stays as it is.
+        Small parts of the data are fitted on this machine, in about `max_time` seconds, up to four
+        times as long where it is busy; what grows with the samples is extrapolated. The model stays
+        as it is.
         """
         check_positive("max_time", max_time, advice="1.0 second is usual.")
         model: Any = clone(self)
         data = Sampled(model, *model._samples_of_cost(X, y))
         n = data.n_samples
-        width = data.X.shape[1] if getattr(data.X, "ndim", 1) == 2 else 0
-        first = max(_FIRST, model._least_part(width))
-        parts = fitted_parts(data, min(n, first), max_time)
+        parts = fitted_parts(data, min(n, model._least_part(data)), max_time)
         growth, last = Growth(parts, n), parts[-1]
         cpu = growth.of(lambda part: part.cpu_seconds, model._growth)
         cost = CostEstimate(
@@ -242,15 +273,16 @@ class CostMixin:
                     " expect more, or give estimate_cost a longer max_time.",
                 ),
             )
-        return model._completed(cost, data, parts)
+        completed: CostEstimate = model._completed(cost, data, parts)
+        return completed
 
 
 def memory_of_parts(data: Sampled, parts: list[Part], powers: tuple[float, ...]) -> int:
     """Return the memory to expect of all samples, by the arrays that fits of two parts make."""
     last = parts[-1]
-    small, large = max(1, last.n_samples // 4), max(1, last.n_samples // 2)
     limit = max(0.1, 4.0 * last.seconds)
-    sizes = [small, large] if large < data.n_samples and len(parts) > 2 else [last.n_samples]
+    whole = last.n_samples == data.n_samples
+    sizes = [last.n_samples] if whole else [max(1, last.n_samples // 2), last.n_samples]
     found = [replace(last, n_samples=size, n_support=data.peak(size, limit)) for size in sizes]
     return round(Growth(found, data.n_samples).of(lambda part: part.n_support, powers))
 

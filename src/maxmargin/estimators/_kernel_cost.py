@@ -19,8 +19,9 @@ from maxmargin.kernels import Kernel, Linear
 from maxmargin.multiclass.kernel_problems import table_bytes
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.threads import n_threads
+from maxmargin.solvers.kernel.row_cache import row_capacities, row_capacity
 from maxmargin.solvers.kernel.row_source import KernelSamples
-from maxmargin.solvers.kernel.smo import SMO, row_capacities, row_capacity
+from maxmargin.solvers.kernel.smo import SMO
 from maxmargin.solvers.qp import QP
 
 #: Samples of the piece on which kernel values are timed, and the rows asked for.
@@ -41,7 +42,9 @@ _STATE = 16
 _QP_BYTES = 36
 
 
-def with_kernel_rows(model: Any, cost: CostEstimate, data: Sampled, parts: list[Part]) -> Any:
+def with_kernel_rows(
+    model: Any, cost: CostEstimate, data: Sampled, parts: list[Part]
+) -> CostEstimate:
     """Return the estimate with the memory for kernel rows, and the time for those not kept.
 
     Where rows give way to others, half of a working set is new in each outer step.
@@ -64,7 +67,8 @@ def with_kernel_rows(model: Any, cost: CostEstimate, data: Sampled, parts: list[
         seconds = cost.seconds + extra * last.seconds / last.cpu_seconds
         cost = replace(cost, seconds=seconds, cpu_seconds=cost.cpu_seconds + extra)
     held = min(rows, _held(rows, first, most, _NEW_ROWS * steps))
-    memory = _memory(data.X, largest, held * _together(last.model))
+    values = held * largest * model._variables_per_sample * _together(last.model)
+    memory = _memory(data.X, values)
     if len(last.model.solutions_) > 1 and largest <= SMO.small:  # one table is theirs
         memory += table_bytes(n, model.cache_size)
     found = replace(cost, memory_bytes=memory, cache_rows=most)
@@ -78,9 +82,18 @@ def largest_problem(model: Any, n_samples: int, y: NDArray[Any] | None) -> int:
     return int(np.sort(np.unique(y, return_counts=True)[1])[-2:].sum())
 
 
+def beyond_small(model: Any, data: Sampled) -> int:
+    """Count the samples from which on the largest problem has working sets, if that of all has."""
+    largest = largest_problem(model, data.n_samples, data.y)
+    if isinstance(model._kernel_solver(1, 1), QP) or largest <= SMO.small:
+        return 0
+    return 1 + (SMO.small + SMO.working_set) * data.n_samples // largest
+
+
 def _together(model: Any) -> int:
     """Count the problems that are solved at a time, in threads."""
-    return min(len(model.solutions_), n_threads(model.n_jobs))
+    together: int = min(len(model.solutions_), n_threads(model.n_jobs))
+    return together
 
 
 def _rows(part: Part) -> float:
@@ -88,13 +101,11 @@ def _rows(part: Part) -> float:
 
     Small problems need none; larger ones need those of the support vectors at least.
     """
-    return max(
-        1.0,
-        *(
-            max(found.info.rows, np.count_nonzero(np.atleast_2d(found.w).any(axis=0)))
-            for found in part.model.solutions_
-        ),
-    )
+    counts = [
+        max(found.info.rows, np.count_nonzero(np.atleast_2d(found.w).any(axis=0)))
+        for found in part.model.solutions_
+    ]
+    return float(max(1, *counts))
 
 
 def _capacities(model: Any, X: Matrix, n: int, fitted: Any) -> tuple[int, int]:
@@ -131,11 +142,11 @@ def _seconds_per_value(kernel: Kernel | None, X: Matrix, n_threads: int) -> floa
     return (time.process_time() - begin) / out.size
 
 
-def _memory(X: Matrix, n: int, rows: int) -> int:
-    """Kernel rows, X in float32 and as its tiles read it, the solver's state."""
+def _memory(X: Matrix, kernel_values: int) -> int:
+    """Values in kernel rows, X in float32 and as its tiles read it, the solver's state."""
     samples = 16 * X.nnz if sparse.issparse(X) else 8 * X.size
     block = SMO.working_set**2
-    return int(4 * n * rows + samples + 8 * _STATE * X.shape[0] + 4 * block)
+    return int(4 * kernel_values + samples + 8 * _STATE * X.shape[0] + 4 * block)
 
 
 def _advised(

@@ -19,7 +19,7 @@ from maxmargin.embeddings.certificates import (
 )
 from maxmargin.estimators._approximate import Posing, bounds_in_kernel_space
 from maxmargin.estimators._cost import CostEstimate, CostMixin, Part, Sampled
-from maxmargin.estimators._kernel import KernelModel
+from maxmargin.estimators._kernel_model import KernelModel
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
 
@@ -32,9 +32,6 @@ _AFFORDABLE = 2**24
 #: Features up to which Newton steps are the fastest, and epochs of coordinate descent that come
 #: first where there are more.
 _FEW, _SWEEPS = 500, 400
-
-#: Samples by which the cost is estimated.
-_PART = 2_000
 
 
 class QuietSVC(LinearSVC):
@@ -138,9 +135,9 @@ class LandmarkModel(KernelModel):
     def _growth(self) -> tuple[float, ...]:  # type: ignore[override]
         return super()._growth if self.landmarks is None else CostMixin._growth
 
-    def _least_part(self, n_features: int) -> int:
+    def _least_part(self, data: Sampled) -> int:
         if self.landmarks is None:
-            return super()._least_part(n_features)
+            return super()._least_part(data)
         return 2 * check_count("landmarks", self.landmarks, advice="1000 is usual.")
 
     def _completed(self, cost: CostEstimate, data: Sampled, parts: list[Part]) -> CostEstimate:

@@ -26,7 +26,7 @@ from maxmargin.embeddings.certificates import (
 from maxmargin.estimators._approximate import Posing, bounds_in_kernel_space
 from maxmargin.estimators._base import unchanged_on_failure
 from maxmargin.estimators._checks import checked_targets, flat_targets
-from maxmargin.estimators._cost import CostMixin
+from maxmargin.estimators._cost import CostMixin, Sampled
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
 
 _PARAMETERS = """embedding : transformer or None, default=None
@@ -64,7 +64,7 @@ class EmbeddedModel(CostMixin, MetaEstimatorMixin, BaseEstimator):
     def _samples_of_cost(self, X: Any, y: Any) -> tuple[Any, NDArray[Any] | None]:
         return X, checked_targets(y, _num_samples(X))
 
-    def _least_part(self, _n_features: int) -> int:
+    def _least_part(self, _data: Sampled) -> int:
         return 2 * int(getattr(self._parts()[0], "n_components", None) or 0)
 
     def _default_svm(self) -> Any:

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from maxmargin import SVC
 from maxmargin.kernels import Cosine, Gaussian, Linear, Polynomial, Sigmoid
-from maxmargin.solvers.kernel import row_source as kernel_samples
+from maxmargin.solvers.kernel import float32_rows
 from maxmargin.solvers.kernel.row_source import KernelSamples
 from synthetic import overlapping, store
 
@@ -169,8 +169,8 @@ def test_pairs_of_sparse_samples_are_the_formula_whatever_the_window_and_the_str
 def test_samples_are_compressed_block_by_block(monkeypatch):
     X = indicators(500)
     whole, square = KernelSamples(Gaussian(0.03), X).own
-    monkeypatch.setattr(kernel_samples, "_VALUES_PER_BLOCK", 1000)
-    monkeypatch.setattr(kernel_samples, "_WORTH_THREADS", 1)
+    monkeypatch.setattr(float32_rows, "_VALUES_PER_BLOCK", 1000)
+    monkeypatch.setattr(float32_rows, "_WORTH_THREADS", 1)
     for n_threads in (1, 3):
         parts, again = KernelSamples(Gaussian(0.03), X, n_threads).own
         np.testing.assert_array_equal(parts.toarray(), whole.toarray())

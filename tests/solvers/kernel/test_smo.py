@@ -10,6 +10,7 @@ from maxmargin.losses import HINGE, SQUARED_HINGE, regression_loss
 from maxmargin.objectives import KernelObjective, LinearObjective
 from maxmargin.runtime import monitor as base
 from maxmargin.solvers import Monitor, Start, Stopping
+from maxmargin.solvers.kernel import kernel_sums
 from maxmargin.solvers.kernel import smo as smo_module
 from maxmargin.solvers.kernel.row_source import KernelSamples
 from reference.kernel.smo import simplified_smo
@@ -206,9 +207,9 @@ def test_doubt_is_met_by_float64_at_the_kinks(loss, monkeypatch):
         raise AssertionError("all sums were made in float64")
 
     objective = make(Gaussian(0.3), loss, n=600, C=10.0)
-    monkeypatch.setattr(smo_module, "affords_float64", lambda *_: False)
-    monkeypatch.setattr(smo_module, "exact_values", dear)
-    monkeypatch.setattr(smo_module, "_values", lambda *_: np.zeros(600))
+    monkeypatch.setattr(kernel_sums, "affords_float64", lambda *_: False)
+    monkeypatch.setattr(kernel_sums, "exact_values", dear)
+    monkeypatch.setattr(smo_module, "values_at", lambda *_: np.zeros(600))
     monkeypatch.setattr(smo_module, "_PAIR_WORK_PER_VALUE", np.inf)  # no float64 matrix either
     solution = solve(objective, 2e-6, SMO(small=0))
     assert solution.status is Status.OPTIMAL
@@ -325,16 +326,15 @@ def test_verbose_speaks_between_looks(monkeypatch, capfd):
 def test_sums_go_to_float64_before_a_stall_is_reported(monkeypatch):
     """With float32 sums, points that get no better are a reason for better sums."""
     sharpness = []
-    sums = smo_module._sums
+    sums = smo_module.values_with_error
 
     def spied(objective, beta, z, doubts, monitor):
         sharpness.append(doubts)
         return sums(objective, beta, z, doubts, monitor)
 
-    monkeypatch.setattr(smo_module, "_sums", spied)
-    monkeypatch.setattr(smo_module, "affords_float64", lambda *_: False)
+    monkeypatch.setattr(smo_module, "values_with_error", spied)
+    monkeypatch.setattr(kernel_sums, "affords_float64", lambda *_: False)
     monkeypatch.setattr(KernelObjective, "gap_check_interval", 1)
-    monkeypatch.setattr(smo_module, "_IN_VAIN", 1)
     monkeypatch.setattr(smo_module.StallDetector, "reached", lambda *_: len(sharpness) == 2)
     X, y = samples(1500)
     solution = solve(make(Gaussian(1.0), X=X, y=y), tol=1e-4)

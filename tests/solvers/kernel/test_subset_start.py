@@ -11,7 +11,7 @@ from maxmargin.kernels import Gaussian, Kernel, Linear, User
 from maxmargin.losses import HINGE, Loss, regression_loss
 from maxmargin.runtime.interrupt import Interrupt
 from maxmargin.solvers import Monitor, Start, Stopping
-from maxmargin.solvers.kernel import smo
+from maxmargin.solvers.kernel import row_cache
 from maxmargin.solvers.kernel import subset_start as screening
 from maxmargin.solvers.kernel.row_source import KernelSamples
 
@@ -143,7 +143,7 @@ def test_parts_without_weight_are_passed_over(from_few):
 @pytest.fixture
 def short_of_rows(monkeypatch):
     """Make the cache of cheap rows so small that it does not hold all of 1200."""
-    monkeypatch.setattr(smo, "_CACHE_IF_CHEAP", {32: 0.2})
+    monkeypatch.setattr(row_cache, "_CACHE_IF_CHEAP", {32: 0.2})
 
 
 def shrunk(problem, monkeypatch, stopping=None):

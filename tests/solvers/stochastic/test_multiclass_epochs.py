@@ -13,14 +13,10 @@ from maxmargin import Intercept, Status, _core
 from maxmargin.losses import HINGE
 from maxmargin.objectives import PrimalDual
 from maxmargin.solvers import CrammerSinger, KernelPegasos, Monitor, Start, Stopping
-from maxmargin.solvers.stochastic.epochs import Iterate
+from maxmargin.solvers.stochastic.epochs import Iterate, batch_seed
 from maxmargin.solvers.stochastic.multiclass_epochs import ClassDescent, Layout
-from maxmargin.solvers.stochastic.pegasos import (
-    ClassPegasosStream,
-    Pegasos,
-    PegasosMethod,
-    batch_seed,
-)
+from maxmargin.solvers.stochastic.pegasos import Pegasos, PegasosMethod
+from maxmargin.solvers.stochastic.pegasos_stream import ClassPegasosStream
 from maxmargin.solvers.stochastic.schedules import Constant, Decay, InverseTime
 from maxmargin.solvers.stochastic.sgd import SGD
 from reference.stochastic import multiclass_epochs as textbook

@@ -14,8 +14,9 @@ from maxmargin import Intercept, Problem, Status, _core
 from maxmargin.losses import HINGE
 from maxmargin.objectives import certify
 from maxmargin.solvers import Monitor, Start, Stopping
-from maxmargin.solvers.stochastic.epochs import Descent, Iterate, curvature
-from maxmargin.solvers.stochastic.pegasos import Pegasos, PegasosMethod, PegasosStream, batch_seed
+from maxmargin.solvers.stochastic.epochs import Descent, Iterate, batch_seed, curvature
+from maxmargin.solvers.stochastic.pegasos import Pegasos, PegasosMethod
+from maxmargin.solvers.stochastic.pegasos_stream import PegasosStream
 from reference.stochastic.pegasos import pegasos as twin
 from synthetic import (
     INTERCEPTS,

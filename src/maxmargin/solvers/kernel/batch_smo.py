@@ -20,7 +20,8 @@ from maxmargin.objectives.rounding import expansion_error
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Record, Solution, SolverInfo
 from maxmargin.solvers.base import Start
-from maxmargin.solvers.kernel.dense_smo import STEPS_PER_CHECK_OF_GAP, refuse_improper
+from maxmargin.solvers.kernel.dense_smo import STEPS_PER_CHECK_OF_GAP
+from maxmargin.solvers.kernel.value_checks import refuse_improper
 
 #: Rows, targets and costs of one problem.
 Task = tuple[NDArray[np.intp], Array, Array]

@@ -19,15 +19,10 @@ from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution, SolverInfo
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.kernel.crammer_singer_active_set import face_step
+from maxmargin.solvers.kernel.kernel_sums import exact_values, kernel_matrix
+from maxmargin.solvers.kernel.row_cache import out_of_memory, row_capacities
 from maxmargin.solvers.kernel.row_source import KernelSamples, affords_float64
-from maxmargin.solvers.kernel.smo import (
-    exact_values,
-    kernel_matrix,
-    out_of_memory,
-    refuse_huge,
-    refuse_negative,
-    row_capacities,
-)
+from maxmargin.solvers.kernel.value_checks import refuse_huge, refuse_negative
 
 #: Between looks at a gap that is not promising. Small problems are looked at often: a look brings a
 #: step in all free variables at once.

@@ -8,13 +8,12 @@ import numpy as np
 
 import maxmargin._core as _core
 from maxmargin.certificate import Status
-from maxmargin.data.arrays import Array
 from maxmargin.objectives.base import PrimalDual
 from maxmargin.objectives.kernel import KernelObjective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution, SolverInfo
 from maxmargin.solvers.base import Start
-from maxmargin.solvers.kernel.row_source import LARGEST, refuse_huge_values
+from maxmargin.solvers.kernel.value_checks import refuse_huge_values, refuse_improper
 
 #: Outer steps between looks at a gap that is not promising.
 STEPS_PER_CHECK_OF_GAP = 100
@@ -71,14 +70,3 @@ def solve_whole(name: str, objective: KernelObjective, monitor: Monitor, start: 
                 break
         steps = monitor.iterations_left(smo.outer_steps, STEPS_PER_CHECK_OF_GAP)
     return monitor.finish(name, status, SolverInfo(violation=smo.violation, steps=smo.steps))
-
-
-def refuse_improper(diagonal: Array) -> None:
-    """Refuse k(x, x) < 0 and what overflows; no value is larger than those of the diagonal."""
-    if not (diagonal >= 0.0).all():
-        raise ValueError("The kernel is negative on its diagonal, k(x, x) < 0: it is no kernel.")
-    if not (diagonal < LARGEST).all():
-        raise ValueError(
-            f"Kernel values reach {diagonal.max():.1e}, which leaves no digits to the losses. Scale"
-            " X (sklearn.preprocessing.StandardScaler), or lower gamma or degree."
-        )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +15,15 @@ import maxmargin._core as _core
 from maxmargin.data.arrays import Array, Matrix, view_rows
 from maxmargin.kernels import Cosine, Gaussian, Kernel, Linear
 from maxmargin.kernels.pairwise import centred, normalized
+from maxmargin.solvers.kernel.float32_rows import (
+    common_values,
+    compressed,
+    core_arrays,
+    csr_float32,
+    n_nonzero,
+    row_slices,
+)
+from maxmargin.solvers.kernel.value_checks import refuse_huge_values
 
 #: Kernel values, and products of numbers in them, whose computation in float64 is not felt in a
 #: fit; and values for which it is not in a prediction.
@@ -35,29 +43,11 @@ _TINY = 1e-300
 #: faster.
 _LOOKED_AT, _TOGETHER, _SPARSE = 256, 2**12, 0.7
 
-#: Values held at a time, and values from which on threads are worth their start.
-_VALUES_PER_BLOCK, _WORTH_THREADS = 2**22, 2**20
-
 
 def affords_float64(X: Matrix, n_values: int) -> bool:
     """Whether so many kernel values of rows like those of X take no time to speak of in float64."""
     stored = X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else X.shape[1]
     return bool(n_values <= _EXACT_VALUES and n_values * stored <= _EXACT_PRODUCTS)
-
-
-#: Larger kernel values leave no digits to the losses, and overflow in float32 not much later.
-LARGEST = 1e30
-
-
-def refuse_huge_values(values: Array) -> None:
-    """Refuse what leaves no digits to the losses; a kernel of the caller's may hold it anywhere."""
-    largest = max(float(values.max()), -float(values.min()))
-    if not largest < LARGEST:
-        raise ValueError(
-            f"The kernel returned values up to {largest:.1e} in size; they must stay below"
-            f" {LARGEST:.0e}. Divide them by a number, or scale X"
-            " (sklearn.preprocessing.StandardScaler)."
-        )
 
 
 class KernelSamples:
@@ -85,7 +75,7 @@ class KernelSamples:
         some = X[:: max(1, -(-n // _LOOKED_AT))]
         if isinstance(self.kernel, Gaussian) and n > 0:
             cut = range(_TOGETHER, d, _TOGETHER)
-            centre = np.concatenate([_commonest(part) for part in np.split(some, cut, axis=1)])
+            centre = np.concatenate([common_values(part) for part in np.split(some, cut, axis=1)])
         compress = (
             np.count_nonzero(some if centre is None else some != centre) < _SPARSE * some.size
         )
@@ -121,14 +111,14 @@ class KernelSamples:
         with np.errstate(over="ignore"):  # what is infinite then is far
             if compress:
                 if not sparse.issparse(X):
-                    X = _compressed(X, centre, unit, n_threads)
+                    X = compressed(X, centre, unit, n_threads)
                 else:
-                    X = _csr(X if centre is None else centred(X, centre), unit)
+                    X = csr_float32(X if centre is None else centred(X, centre), unit)
                 square = np.empty(X.shape[0])
                 view_rows(X)[1].squared_norms(0, X.shape[0], square)
                 return X, square.astype(np.float32)
             samples = np.empty(X.shape, dtype=np.float32)
-            for rows in _slices(*X.shape):  # scaled before float32 can overflow
+            for rows in row_slices(*X.shape):  # scaled before float32 can overflow
                 samples[rows] = (X[rows] if centre is None else X[rows] - centre) * unit
             square = np.einsum("ij,ij->i", samples, samples, dtype=np.float64)
             return samples, square.astype(np.float32)
@@ -161,7 +151,7 @@ class KernelSamples:
         if index is not None:
             samples, square = samples[index], square[index]
         width = (self.X.shape[1],) if self.sparse else ()
-        return _core.KernelRows(*_parts(samples), *width, square, self.formula, self.n_threads)
+        return _core.KernelRows(*core_arrays(samples), *width, square, self.formula, self.n_threads)
 
     def sums(self, at: NDArray[np.intp], coef: Array, stopped: Callable[[], bool]) -> Array | None:
         """Σ c_j k(x_j, x_i) for some samples i, in float32 tiles; None if it is to stop first."""
@@ -171,10 +161,10 @@ class KernelSamples:
         (samples, square), source = self.own, self._tiles(support)
         coef = np.ascontiguousarray(coef[np.newaxis, support])
         whole = np.array([len(support)], dtype=np.int32)
-        for part in _slices(len(at), len(support)):
+        for part in row_slices(len(at), len(support)):
             some = at[part]
             source.predict(
-                *_parts(samples[some]), square[some], coef, whole, values[part], self.n_threads
+                *core_arrays(samples[some]), square[some], coef, whole, values[part], self.n_threads
             )
             far = self.far[some]
             if far.any():
@@ -186,7 +176,7 @@ class KernelSamples:
     @property
     def stored(self) -> float:
         """Values of a sample as it was given that are not 0, roughly."""
-        return _n_values(self.X[:256]) / 256 if self.sparse else self.X.shape[1]
+        return n_nonzero(self.X[:256]) / 256 if self.sparse else self.X.shape[1]
 
     def _block(self, index: Array) -> Array:
         values = self.kernel(self.X[index], self.X)
@@ -197,7 +187,7 @@ class KernelSamples:
         """Return what `predict` does, in float64."""
         values = _zeros(X, coef, parts)
         if self.X.shape[0] > 0:
-            for rows in _slices(X.shape[0], self.X.shape[0]):
+            for rows in row_slices(X.shape[0], self.X.shape[0]):
                 values[rows] = summed(self.kernel(X[rows], self.X), coef, parts)
         return values
 
@@ -229,7 +219,7 @@ class KernelSamples:
             return self.exact(X, coef, parts)
         tiles = _Float32Sums(self, coef, parts, resolution, n_threads or self.n_threads)
         stored = X.nnz // X.shape[0] if self._takes_csr and sparse.issparse(X) else X.shape[1]
-        for rows in _slices(X.shape[0], stored):
+        for rows in row_slices(X.shape[0], stored):
             values[rows] = tiles(X[rows])
         return values
 
@@ -304,7 +294,7 @@ class _Float32Sums:
         """Return the sums of prepared rows in float32."""
         found = np.zeros((len(square), len(self.sizes) * len(self.coef)))
         self.samples._all_rows.predict(
-            *_parts(rows), square, self.coef, self.sizes, found, self.n_threads
+            *core_arrays(rows), square, self.coef, self.sizes, found, self.n_threads
         )
         return found.reshape(_zeros(rows, self.coef, self.parts).shape)
 
@@ -373,66 +363,3 @@ def _numbers_of_distinct(X: Matrix) -> NDArray[np.intp]:
     """Return a number for each row, the same for equal rows."""
     weights = np.random.default_rng(0).standard_normal(X.shape[1])
     return np.unique(X @ weights, return_inverse=True)[1]
-
-
-def _csr(X: Matrix, unit: float) -> Matrix:
-    """Return X unit in float32, its columns in order."""
-    X, _ = view_rows(X)
-    values = (X.data * unit).astype(np.float32, copy=False)
-    return type(X)((values, X.indices, X.indptr), shape=X.shape)
-
-
-def _compressed(X: Array, centre: Array | None, unit: float, n_threads: int) -> sparse.csr_array:
-    """Return (X - centre) unit of a dense X in CSR form and float32."""
-    n, d = X.shape
-    centre = np.zeros(d) if centre is None else centre
-
-    def compress(some: slice) -> sparse.csr_array:
-        rows = _core.Rows(X[some])
-        offsets = np.zeros(rows.n_samples + 1, dtype=np.int32)
-        room = (rows.n_samples + 1) * d  # pages not written to cost nothing
-        values, columns = np.empty(room, dtype=np.float32), np.empty(room, dtype=np.int32)
-        done = rows.compress(0, rows.n_samples, centre, unit, offsets, values, columns)
-        assert done  # there is room
-        stored = int(offsets[-1])
-        shape = (rows.n_samples, d)
-        return sparse.csr_array((values[:stored], columns[:stored], offsets), shape=shape)
-
-    threads = n_threads if n * d >= _WORTH_THREADS else 1
-    slices = _slices(n, d, threads)
-    if threads == 1 or len(slices) == 1:
-        parts = [compress(some) for some in slices]
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            parts = list(pool.map(compress, slices))
-    return parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
-
-
-def _commonest(some: Array) -> Array:
-    """Return the value that most samples have in each column; where few have the same, the median.
-
-    Neither is two standard deviations away from the mean: far from it small distances would cancel.
-    """
-    ordered = np.sort(some, axis=0).astype(np.float64)
-    place = np.arange(len(some))[:, np.newaxis]
-    begins = np.ones(ordered.shape, dtype=bool)
-    begins[1:] = ordered[1:] != ordered[:-1]
-    run = place - np.maximum.accumulate(np.where(begins, place, 0), axis=0)
-    common = ordered[run.argmax(axis=0), np.arange(some.shape[1])]
-    often = run.max(axis=0) + 1 >= 0.25 * len(some)
-    return np.asarray(np.where(often, common, ordered[len(some) // 2]))
-
-
-def _slices(count: int, width: int, at_least: int = 1) -> list[slice]:
-    """Cut `count` rows of that many values each into blocks."""
-    step = max(1, min(_VALUES_PER_BLOCK // max(1, width), -(-count // at_least)))
-    return [slice(begin, begin + step) for begin in range(0, count, step)]
-
-
-def _n_values(X: Matrix) -> int:
-    return int(X.nnz) if sparse.issparse(X) else int(np.count_nonzero(X))
-
-
-def _parts(X: Matrix) -> tuple[Array, ...]:
-    """Return the arrays that the core reads X from."""
-    return (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)

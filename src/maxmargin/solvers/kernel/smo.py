@@ -14,33 +14,26 @@ from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
 from maxmargin.data.checks import as_floats, check_count, check_positive
 from maxmargin.kernels import Precomputed
-from maxmargin.objectives.base import PrimalDual, SumError
+from maxmargin.objectives.base import PrimalDual
 from maxmargin.objectives.hard_margin import HardMarginObjective
 from maxmargin.objectives.kernel import KernelObjective
-from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObjective
 from maxmargin.objectives.nu import NuObjective
 from maxmargin.objectives.origin_margin import OriginMarginObjective
 from maxmargin.objectives.standard_form import StandardForm
-from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.monitor import Monitor
+from maxmargin.runtime.stall import StallDetector
 from maxmargin.solution import Solution, SolverInfo
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.kernel.active_set import Refinement, affordable
 from maxmargin.solvers.kernel.dense_smo import solve_whole
 from maxmargin.solvers.kernel.free_variables import moved
-from maxmargin.solvers.kernel.row_source import KernelSamples, affords_float64, refuse_huge_values
+from maxmargin.solvers.kernel.kernel_sums import exact_values, values_at, values_with_error
+from maxmargin.solvers.kernel.row_cache import out_of_memory, row_capacities, short_of_rows
+from maxmargin.solvers.kernel.row_source import KernelSamples
 from maxmargin.solvers.kernel.stalled import settled
 from maxmargin.solvers.kernel.subset_start import NEAR, Screening
+from maxmargin.solvers.kernel.value_checks import refuse_huge, refuse_negative
 from maxmargin.solvers.requirements import require
-
-#: Restarts from residuals in float64 in a row that do not lower the gap by a tenth. Each is a step
-#: of iterative refinement: what float32 gets wrong is relative to the change that it makes, and at
-#: a large C the gap jumps about before it falls.
-_PATIENCE = 30
-
-#: Looks in a row after many steps at points no better than an earlier one: the reason to make sums
-#: in float64, and with these to give up.
-_IN_VAIN = 4
 
 #: Share of the tolerance that doubt about float32 sums may take up before more of them are made in
 #: float64.
@@ -52,32 +45,9 @@ _PAIR_WORK_PER_VALUE = 4
 #: Outer steps between two checks whether the pairs have cost as much as a float64 matrix.
 _STEPS_PER_CHECK = 20
 
-#: Kernel values beyond it leave the range of float32 in sums and products.
-_LARGEST = 1e30
-
-#: Megabytes for rows of samples of fewer values than that: more would take longer to touch than the
-#: rows to compute again.
-_CACHE_IF_CHEAP = {48: 256.0, 128: 1000.0}
-
-#: Megabytes of these that are taken at once; more only as rows are computed a second time.
-_CACHE_AT_FIRST = 256.0
-
 #: Working sets that all samples make, and the least size of one: of large ones most rows would be
 #: asked for before it is known which matter.
 _SETS, _LEAST_SET = 16, 128
-
-#: Samples at which sums of float32 kernel values are compared with float64.
-_TRIED = 128
-
-#: Support vectors that these are compared with at a time: all at once would be fresh memory, which
-#: took three times as long as the sums.
-_TOGETHER = 1024
-
-#: Values of a caller's kernel between two looks at the clock and at Ctrl-C.
-_VALUES_PER_POLL = 2**16
-
-#: Bytes of a kernel matrix that is kept whole without a look at the memory that is free.
-_SMALL = 2**26
 
 
 @dataclass(frozen=True)
@@ -150,7 +120,7 @@ class SMO:
         whole = start.beta is None and not (part.n_iter and begin.any())
         if whole:
             steps = monitor.iterations_left(part.n_iter, most)
-        shrinking = whole and monitor.tol < NEAR and part.applies() and _short_of_rows(samples, n)
+        shrinking = whole and monitor.tol < NEAR and part.applies() and short_of_rows(samples, n)
         doubts, stall = 0, StallDetector(hulls=form.hulls)
         float64 = Refinement(objective, form, self._pairs_before_float64(samples, n))
         while True:
@@ -159,7 +129,9 @@ class SMO:
             satisfied = _run(smo, form, NEAR if shrinking else tol, steps, monitor, float64)
             variables = smo.beta
             beta = form.fold(variables)
-            z, error = _sums(objective, beta, (form.target - smo.residual)[:n], doubts, monitor)
+            z, error = values_with_error(
+                objective, beta, (form.target - smo.residual)[:n], doubts, monitor
+            )
             exact = error is None
             n_iter = part.n_iter + smo.outer_steps + float64.result.n_iter
             status = monitor.judge(PrimalDual(None, 0.0, beta, z, error=error), n_iter)
@@ -223,7 +195,7 @@ class SMO:
         if start.beta is not None:
             begin = objective.variables(part.form, start.beta)
         beta = part.form.fold(begin)
-        return begin, _values(objective, part.samples, beta, part.monitor)
+        return begin, values_at(objective, part.samples, beta, part.monitor)
 
     def _engine(
         self,
@@ -251,31 +223,6 @@ class SMO:
         kernel = objective.kernel
         fast = kernel.mercer is not None or isinstance(kernel, Precomputed)
         return fast and objective.problem.n_samples <= self.small
-
-
-class StallDetector:
-    """Counts the looks in a row that brought nothing."""
-
-    def __init__(self, *, hulls: bool) -> None:
-        self.hulls = hulls
-        self.least, self.failures = math.inf, 0
-        self.highest, self.in_vain = -math.inf, 0
-        self.slow = False  # the last point that seemed good enough did not halve the gap
-
-    def reached(self, monitor: Monitor, satisfied: bool, exact: bool) -> bool:
-        """Whether there are too many of points that seemed good enough, or after all the steps."""
-        if satisfied:
-            gap = monitor.history[-1].gap
-            self.slow = gap > 0.5 * self.least
-            self.failures = 0 if gap < 0.9 * self.least else self.failures + 1
-            self.least = min(self.least, gap)
-            return self.failures >= (_PATIENCE if exact else 3)
-        if self.hulls and monitor.latest.primal < math.inf:
-            return False  # D need not rise from one gap check to the next
-        dual = monitor.latest.dual
-        self.in_vain = 0 if dual > self.highest else self.in_vain + 1
-        self.highest = max(self.highest, dual)
-        return self.in_vain >= _IN_VAIN
 
 
 def _run(
@@ -309,127 +256,6 @@ def _moved(
     return after, z + objective.kernel_values(form.fold(after) - form.fold(variables))
 
 
-def kernel_matrix(objective: KernelObjective | KernelCrammerSingerObjective) -> Array:
-    """Return K in float64, exactly symmetric."""
-    K = objective.kernel(objective.problem.X, objective.problem.X)
-    refuse_huge_values(K)
-    return np.ascontiguousarray(0.5 * (K + K.T))
-
-
-def _values(
-    objective: KernelObjective, samples: KernelSamples, beta: Array, monitor: Monitor
-) -> Array | None:
-    """Kβ; None if there is no time for it."""
-    n = len(beta)
-    if samples.formula is None or affords_float64(samples.X, n * int(np.count_nonzero(beta))):
-        return exact_values(objective, beta, monitor)
-    return samples.sums(np.arange(n), beta, monitor.stopped)
-
-
-def exact_values(
-    objective: KernelObjective | KernelCrammerSingerObjective, beta: Array, monitor: Monitor
-) -> Array | None:
-    """Kβ in float64; None if it is to stop first."""
-    size = _VALUES_PER_POLL if objective.kernel.formula() is None else 16 * _VALUES_PER_POLL
-    values = np.zeros_like(beta)
-    for rows, block in objective.kernel_blocks(beta, size):
-        values[rows] = block
-        if rows.stop < len(beta) and monitor.stopped():
-            return None
-    return values
-
-
-def _sums(
-    objective: KernelObjective, beta: Array, z: Array, doubts: int, monitor: Monitor
-) -> tuple[Array, SumError | None]:
-    """Return Kβ, and its error if it has one: z from float32 rows, unless float64 is not felt.
-
-    Once it was doubted, float64 is made of it near the kinks of the loss; then everywhere.
-    """
-    n_values = len(beta) * int(np.count_nonzero(beta))
-    if doubts > 1 or affords_float64(objective.problem.X, n_values):
-        exact = exact_values(objective, beta, monitor)
-        if exact is not None:
-            return exact, None
-    error = _error(objective, beta, z)
-    return _sharpened(objective, beta, z, error, monitor) if doubts else (z, error)
-
-
-def _error(objective: KernelObjective, beta: Array, z: Array) -> SumError:
-    """Mean and spread of the error of z, summed from float32 rows, by a sample in float64.
-
-    The sample is of support vectors on the edge, where an error counts most, and of all samples.
-    """
-    edge = np.flatnonzero(objective.edge(beta))
-    rows = np.append(_some(edge), _some(np.arange(len(beta))))
-    apart = z[rows] - _exact_at(objective, beta, rows)
-    return SumError(float(apart.mean()), float(apart.std()))
-
-
-def _exact_at(objective: KernelObjective, beta: Array, rows: NDArray[np.intp]) -> Array:
-    """Return Kβ at some samples, in float64."""
-    X, support = objective.problem.X, np.flatnonzero(beta)
-    some, values = X[rows], np.zeros(len(rows))
-    for begin in range(0, len(support), _TOGETHER):
-        part = support[begin : begin + _TOGETHER]
-        values += objective.kernel(some, X[part]) @ beta[part]
-    return values
-
-
-def _sharpened(
-    objective: KernelObjective, beta: Array, z: Array, error: SumError, monitor: Monitor
-) -> tuple[Array, SumError]:
-    """Make the sums of the samples near a kink in float64: an error counts most there."""
-    exact = objective.near_kinks(z, 4.0 * (abs(error.mean) + error.spread))
-    near, z = np.flatnonzero(exact), z.copy()
-    for begin in range(0, len(near), _TOGETHER):
-        some = near[begin : begin + _TOGETHER]
-        z[some] = _exact_at(objective, beta, some)
-        if monitor.stopped():
-            exact[near[begin + _TOGETHER :]] = False
-            break
-    return z, error._replace(exact=exact)
-
-
-def _some(index: NDArray[np.intp]) -> NDArray[np.intp]:
-    return index[:: max(1, len(index) // _TRIED)][:_TRIED]
-
-
-def cache_for(samples: KernelSamples, cache_size: float | None) -> float | None:
-    """Return the megabytes for kernel rows: as given, few if rows are cheap, None: no limit."""
-    if cache_size is not None or samples.formula is None:
-        return cache_size
-    return next((most for few, most in _CACHE_IF_CHEAP.items() if samples.stored < few), None)
-
-
-def row_capacities(
-    samples: KernelSamples, n: int, cache_size: float | None, least: int
-) -> tuple[int, int]:
-    """Return how many rows of n values may be kept, and how many before any is needed twice."""
-    cache = cache_for(samples, cache_size)
-    most = row_capacity(n, cache, least)
-    if cache_size is not None or cache is None:
-        return most, most
-    return most, min(most, row_capacity(n, _CACHE_AT_FIRST, least))
-
-
-def _short_of_rows(samples: KernelSamples, n: int) -> bool:
-    """Whether rows are cheap enough to be given up, and too many to be kept.
-
-    The free memory has no say: it must not change the way to the answer.
-    """
-    limit = cache_for(samples, None)
-    return limit is not None and 4 * n**2 > 1e6 * limit
-
-
-def row_capacity(n: int, cache_size: float | None, least: int) -> int:
-    """Kernel rows that so many megabytes hold; of half the free memory if there is no limit."""
-    if cache_size is None and 4 * n**2 <= _SMALL:
-        return n
-    size = 1e6 * cache_size if cache_size is not None else 0.5 * free_memory()
-    return int(min(n, max(least, size // (4 * n))))
-
-
 def _require(objective: KernelObjective) -> None:
     kinds = KernelObjective, NuObjective, HardMarginObjective, OriginMarginObjective
     require(objective, "smo", kinds)
@@ -444,27 +270,3 @@ def _require_float32(objective: KernelObjective) -> None:
     if objective.kernel.mercer is not False:
         refuse_negative(objective.diagonal)
     refuse_huge(objective.diagonal)
-
-
-def out_of_memory(cache_size: float | None, n: int, working_set: int) -> MemoryError:
-    """Return the error that says what would need less."""
-    return MemoryError(
-        f"Out of memory with cache_size={cache_size}. Give fewer megabytes; at least"
-        f" {min(n, working_set)} kernel rows of {n} samples, {4e-6 * n:.3g} MB each,"
-        " are kept besides a float32 copy of X. Or fit fewer samples."
-    )
-
-
-def refuse_negative(diagonal: Array) -> None:
-    """Refuse k(x, x) < 0."""
-    if not (diagonal >= 0.0).all():
-        raise ValueError("The kernel is negative on its diagonal, k(x, x) < 0: it is no kernel.")
-
-
-def refuse_huge(diagonal: Array) -> None:
-    """Refuse values that overflow in the float32 of the kernel rows."""
-    if not (np.abs(diagonal) < _LARGEST).all():
-        raise ValueError(
-            f"Kernel values reach {diagonal.max():.1e}, beyond what float32 can work with. Scale X"
-            " (sklearn.preprocessing.StandardScaler), or lower gamma or degree."
-        )
