@@ -280,7 +280,8 @@ class CertifiedModel(CostMixin, SamplesMixin, Reported, CallbackSupportMixin, Ba
             progress = Progress(self, X, y, len(problems), interrupt, rebuild)
             progress.begin()
             schedule = Schedule(problems, stopping, interrupt, progress, begin, jobs)
-            return schedule.run(), progress
+            with progress.shown():
+                return schedule.run(), progress
 
     def _warn_if_unproven(self, X: Matrix) -> None:
         """Say what was reached if it is less than was asked for; else, what it may be worth."""
