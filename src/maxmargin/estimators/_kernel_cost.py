@@ -68,7 +68,8 @@ def with_kernel_rows(
         cost = replace(cost, seconds=seconds, cpu_seconds=cost.cpu_seconds + extra)
     held = min(rows, _held(rows, first, most, _NEW_ROWS * steps))
     values = held * largest * model._variables_per_sample * _together(last.model)
-    memory = _memory(data.X, values)
+    memory = _memory(data.X, values + _shared_values(model, data, rows / largest))
+    memory += 12 * data.n_features * cost.n_support  # support vectors, and what predicts from them
     if len(last.model.solutions_) > 1 and largest <= SMO.small:  # one table is theirs
         memory += table_bytes(n, model.cache_size)
     found = replace(cost, memory_bytes=memory, cache_rows=most)
@@ -108,6 +109,15 @@ def _rows(part: Part) -> float:
     return float(max(1, *counts))
 
 
+def _shared_values(model: Any, data: Sampled, share: float) -> float:
+    """Count the values in rows within a class, which pairs of classes share."""
+    if data.y is None or not is_classifier(model) or model.multi_class != "ovo":
+        return 0.0
+    counts = np.unique(data.y, return_counts=True)[1].astype(np.float64)
+    few = len(counts) < 3 or data.n_samples <= 2 * SMO.small
+    return 0.0 if few else share * float(counts @ counts)
+
+
 def _capacities(model: Any, X: Matrix, n: int, fitted: Any) -> tuple[int, int]:
     """Return the kernel rows of n values that a problem may keep, and those it begins with."""
     solver = model._kernel_solver(len(fitted.solutions_), n_threads(model.n_jobs))
@@ -142,7 +152,7 @@ def _seconds_per_value(kernel: Kernel | None, X: Matrix, n_threads: int) -> floa
     return (time.process_time() - begin) / out.size
 
 
-def _memory(X: Matrix, kernel_values: int) -> int:
+def _memory(X: Matrix, kernel_values: float) -> int:
     """Values in kernel rows, X in float32 and as its tiles read it, the solver's state."""
     samples = 16 * X.nnz if sparse.issparse(X) else 8 * X.size
     block = SMO.working_set**2

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Certificate, Status
@@ -22,6 +23,7 @@ from maxmargin.estimators._cost import CostEstimate, CostMixin, Part, Sampled
 from maxmargin.estimators._kernel_model import KernelModel
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
+from maxmargin.runtime.delegated import Delegated
 
 #: Least seconds left to the linear engine after the features were made.
 _LEAST_TIME = 1e-3
@@ -64,9 +66,10 @@ class LandmarkModel(KernelModel):
             del self.solutions_
         self._space = self._engine = None
 
-    def _fit_space(self, engine: Any, posed: Posed, y: Any, cost: Array) -> None:
+    def _fit_space(self, engine: Any, posed: Posed, y: Any, cost: Array) -> Delegated:
         """Solve the problem in the span of landmarks, and keep what predictions need."""
         begin = time.perf_counter()
+        delegated = Delegated(self, posed.X, posed.y)
         m = check_count("landmarks", self.landmarks, advice="None: the exact problem.")
         if self.solver != "smo":
             raise ValueError(
@@ -80,7 +83,8 @@ class LandmarkModel(KernelModel):
             random_state=self._seeds(1)[0],
             n_jobs=self.n_jobs,
         ).fit(posed.samples, sample_weight=(cost > 0.0).astype(np.float64))
-        self._solve_linear(engine, space.transform(posed.samples), y, cost, begin)
+        fit = _FitWithin(delegated, engine, space.transform(posed.samples), y, cost)
+        self._solve_linear(fit, begin)
         self._space, self._engine = space, engine
         self.solutions_ = engine.solutions_
         coef = np.atleast_2d(engine.coef_) @ space.normalization_.T
@@ -90,10 +94,11 @@ class LandmarkModel(KernelModel):
             coef, support = np.ascontiguousarray(coef[:, order]), support[order]
         self._finish(posed.samples, coef, support, posed.kernel)
         self._warn_if_unproven(posed.samples)
+        return delegated
 
-    def _solve_linear(self, engine: Any, Z: Array, y: Any, cost: Array, begin: float) -> None:
+    def _solve_linear(self, fit: _FitWithin, begin: float) -> None:
         """Sweep coordinates first where they are many; Newton steps need no more than these."""
-        limit = None if self.max_iter in self._no_limit else self.max_iter
+        limit, engine = None if self.max_iter in self._no_limit else self.max_iter, fit.engine
         engine.set_params(
             tol=self.tol,
             max_iter=limit,
@@ -103,13 +108,13 @@ class LandmarkModel(KernelModel):
             random_state=self._seeds(1)[0],
             verbose=self.verbose,
         )
-        if Z.shape[1] > _FEW and (limit is None or limit > _SWEEPS):
+        if fit.Z.shape[1] > _FEW and (limit is None or limit > _SWEEPS):
             engine.set_params(solver="dual_cd", max_iter=_SWEEPS)
-            _fit_within(engine, Z, y, cost)
+            fit()
             if not any(one.status is Status.STOPPED_BY_ITERATIONS for one in engine.solutions_):
                 return
             engine.set_params(solver="auto", max_iter=limit, max_time=self._time_left(begin))
-        _fit_within(engine, Z, y, cost)
+        fit()
 
     def _time_left(self, begin: float) -> float | None:
         if self._stopping().max_time is None:
@@ -161,6 +166,16 @@ class LandmarkModel(KernelModel):
             )
 
 
-def _fit_within(engine: Any, Z: Matrix, y: Any, cost: Array) -> None:
-    """Fit undecorated: callbacks, Ctrl-C and failures are those of the estimator around it."""
-    type(engine).fit.__wrapped__(engine, Z, y, cost)
+class _FitWithin(NamedTuple):
+    """A fit of the engine: Ctrl-C and failures are those of the estimator around it."""
+
+    delegated: Delegated
+    engine: Any
+    Z: Matrix
+    y: Any
+    cost: Array
+
+    def __call__(self) -> None:
+        fit = type(self.engine).fit.__wrapped__  # with no decoration
+        with self.delegated.part("linear machine", self.engine):
+            with_callbacks(fit)(self.engine, self.Z, self.y, self.cost)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter, validate_data
@@ -28,6 +29,7 @@ from maxmargin.estimators._base import unchanged_on_failure
 from maxmargin.estimators._checks import checked_targets, flat_targets
 from maxmargin.estimators._cost import CostMixin, Sampled
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
+from maxmargin.runtime.delegated import Delegated
 
 _PARAMETERS = """embedding : transformer or None, default=None
         Any transformer of scikit-learn's kind: of `maxmargin.embeddings`, of scikit-learn, a
@@ -46,7 +48,7 @@ def _both_stream(model: Any) -> bool:
     return all(hasattr(part, "partial_fit") for part in parts)
 
 
-class EmbeddedModel(CostMixin, MetaEstimatorMixin, BaseEstimator):
+class EmbeddedModel(CostMixin, CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     """An embedding, fitted on the training rows only, and a linear machine on its coordinates."""
 
     embedding: Any
@@ -74,6 +76,7 @@ class EmbeddedModel(CostMixin, MetaEstimatorMixin, BaseEstimator):
         embedding = Nystroem(random_state=0) if self.embedding is None else self.embedding
         return embedding, self._default_svm() if self.svm is None else self.svm
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the embedding to X, and the machine to the coordinates and y.
 
@@ -82,14 +85,16 @@ class EmbeddedModel(CostMixin, MetaEstimatorMixin, BaseEstimator):
         with unchanged_on_failure(self):
             embedding, svm = (clone(part) for part in self._parts())
             validate_data(self, X, skip_check_array=True)
+            delegated = Delegated(self, X, y)
             weights = {} if sample_weight is None else {"sample_weight": sample_weight}
             if weights and has_fit_parameter(embedding, "sample_weight"):
                 Z = embedding.fit(X, y, **weights).transform(X)
             else:
                 Z = embedding.fit_transform(X, y)
-            with _no_advice_on_coordinates():
+            with _no_advice_on_coordinates(), delegated.part("linear machine", svm):
                 self.svm_ = svm.fit(Z, flat_targets(y), **weights)
             self.embedding_ = embedding
+            delegated.end()
         return self
 
     def _partial_fit(self, X: Any, y: Any, **more: Any) -> Any:
