@@ -59,6 +59,7 @@ class KernelBase(CertifiedModel):
     support_vectors_: Matrix
     n_iter_: Any  # an array; a number where one problem is all there can be
     cache_size: float | None = None  # where there is no such parameter
+    _variables_per_sample = 1  # that have a kernel row each
     _scale_of_f = 1.0  # the margin, or the spread of the targets
     _samples: KernelSamples | None = None  # the support vectors as predictions read them
 
