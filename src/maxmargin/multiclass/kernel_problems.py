@@ -68,7 +68,7 @@ class KernelProblems(Subproblems):
         first = self._first if rows is self.tasks[0][0] else None
         # eigenvalues take many small products, each of which would wake the threads of BLAS
         with one_blas_thread() if self.kernel.mercer is None else nullcontext():
-            return self.formulation.objective(problem, self.kernel, first and first.convex)
+            return self.formulation.objective(problem, self.kernel, first.convex if first else None)
 
     def solver_for(self, objective: KernelObjective) -> Solver:
         """Return the solver of all of them."""
