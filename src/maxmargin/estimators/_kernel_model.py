@@ -19,7 +19,7 @@ from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._traps import vanishing_kernel, wild_columns
 from maxmargin.kernels import Kernel, Linear, Precomputed, mercer_check
 from maxmargin.multiclass.kernel_problems import places
-from maxmargin.runtime.blas_threads import blas_threads_for
+from maxmargin.runtime.blas_threads import blas_threads_for, one_blas_thread
 from maxmargin.solution import Solution
 from maxmargin.solvers.kernel.row_source import KernelSamples
 from maxmargin.solvers.qp import QP, refuse_many
@@ -58,7 +58,8 @@ class KernelModel(KernelBase):
         kernel = super()._kernel(X, weight)
         if not self._function:
             return kernel
-        passed = mercer_check(kernel, places(X.shape[0]), n_samples=_TRIED).passed
+        with one_blas_thread():
+            passed = mercer_check(kernel, places(X.shape[0]), n_samples=_TRIED).passed
         return Precomputed(X, passed)
 
     def _function_values(self, rows: Any, columns: Any) -> Array:
