@@ -282,6 +282,8 @@ class NuSVR(SVR):  # noqa: D101 - the docstring is composed
 
     solver, fit_intercept, epsilon = "smo", True, 0.0
 
+    _variables_per_sample = 2
+
     def __init__(
         self,
         *,
