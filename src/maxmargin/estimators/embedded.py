@@ -250,7 +250,7 @@ class EmbeddedSVR(RegressorMixin, EmbeddedModel):  # noqa: D101 - the docstring 
     >>> from maxmargin.embeddings import Nystroem
     >>> X, y = make_friedman1(300, random_state=0)
     >>> model = EmbeddedSVR(Nystroem(n_components=100, gamma=0.5, random_state=0)).fit(X, y)
-    >>> bool(model.score(X, y) > 0.8)
+    >>> bool(model.score(X, y) > 0.7)
     True
     """
 
