@@ -1,7 +1,10 @@
 // What the binding files of long-running work share: asking Python whether to go on, results out.
 #pragma once
 
+#include <algorithm>
+#include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "common/deadline.hpp"
@@ -33,11 +36,14 @@ void polled(const nb::callable& stop, Work work) {
   }
 }
 
+// An array of Python's own.
 template <class Values>
 auto copied(const Values& values) {
   using T = std::remove_cvref_t<decltype(values[0])>;
-  return nb::cast(nb::ndarray<nb::numpy, const T, nb::ndim<1>>(values.data(), {values.size()}),
-                  nb::rv_policy::copy);
+  auto data = std::make_unique<T[]>(values.size());
+  std::copy(values.begin(), values.end(), data.get());
+  nb::capsule owner(data.get(), [](void* kept) noexcept { delete[] static_cast<T*>(kept); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data.release(), {values.size()}, owner);
 }
 
 }  // namespace maxmargin

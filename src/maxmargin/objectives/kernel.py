@@ -130,7 +130,7 @@ class KernelObjective(ScalarObjective):
         """
         box, epsilon, (bias, spread, exact) = self.box, self.loss.epsilon, error
         if bias or spread:
-            reach = self.problem.extent.reach + epsilon
+            reach = self.problem.target_summary.max_abs + epsilon
             spread += UNIT * (self.loss.target_scale if self.loss.one_sided else reach)
         miss = self.loss.target_scale * self.problem.y - f
         ends = np.where(miss < -epsilon, box.lower, 0.0)
@@ -255,7 +255,7 @@ class KernelObjective(ScalarObjective):
             distance = float(apart @ (z - point.dual if known else self.kernel_values(apart)))
         square = float(w @ z)
         dual_square = square - 2.0 * float(apart @ z) + distance
-        part = self.sums.tally_values(z + b, beta)
+        part = self.sums.sum_values(z + b, beta)
         error = point.error or self.rounding_of(w, square)
         error = error._replace(spread=error.spread + row_error(self.problem, 0.0, b))
         if self.loss.bounded:
@@ -275,7 +275,7 @@ class KernelObjective(ScalarObjective):
 
 def expansion_certificate(
     setting: Setting,
-    part: _core.Tally,
+    part: _core.CertificateSums,
     b: float,
     squares: tuple[float, float, float],
     doubt: float = 0.0,
@@ -287,7 +287,7 @@ def expansion_certificate(
     """
     square, dual_square, distance = squares
     lost = doubt + rounding_slip(setting.free, b, part.sum, part.size)
-    primal, gap = 0.5 * square + part.losses, part.brackets + 0.5 * max(0.0, distance) + lost
+    primal, gap = 0.5 * square + part.losses, part.fenchel_young + 0.5 * max(0.0, distance) + lost
     dual = part.conjugates - 0.5 * dual_square - lost
     if setting.nu_sum is not None:
         extra, lacking = _nu_terms(setting.loss, setting.nu_sum, part.size)

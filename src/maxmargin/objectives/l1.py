@@ -213,11 +213,11 @@ def _certified(objective: L1Objective, w: Array, b: float, dual: _Dual, z: Array
     rest, rows = 1.0 - problem.y * (z + b), math.sqrt(problem.longest)
     sums = _row_parts(objective, alpha, rest)
     doubt = _doubt(objective, sums, sum_error(problem.most_stored + 1) * (rows * length + abs(b)))
-    if counts(doubt, apart + sums.brackets, size + sums.losses):
+    if counts(doubt, apart + sums.fenchel_young, size + sums.losses):
         high, low = exact_residuals(problem, w, b, problem.y)
         rest = problem.y * (high + low)
         sums, doubt = _row_parts(objective, alpha, rest), 0.0
-    primal, gap = size + sums.losses, apart + sums.brackets + doubt
+    primal, gap = size + sums.losses, apart + sums.fenchel_young + doubt
     lost = sum_error(problem.n_samples) * sums.size + 2.0 * abs(dual.left)
     value = max(sums.size - _curved(objective, alpha) - lost, primal - gap)
     return Certificate(

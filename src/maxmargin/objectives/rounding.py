@@ -84,7 +84,9 @@ def counts(doubt: float, gap: float, primal: float) -> bool:
     return doubt > max(SMALL * gap, LEAST * primal)
 
 
-def rounding_doubt(objective: ScalarObjective, part: _core.Tally, length: float, b: float) -> float:
+def rounding_doubt(
+    objective: ScalarObjective, part: _core.CertificateSums, length: float, b: float
+) -> float:
     """Return how much the rounding of f(x_i), and of sums of β_i, may add to the gap at most.
 
     A bracket changes with f at the rate β_i + C_i ℓ'; `length` is ‖w‖.
@@ -93,7 +95,7 @@ def rounding_doubt(objective: ScalarObjective, part: _core.Tally, length: float,
     f = math.sqrt(problem.longest) * length + abs(b)
     error = sum_error(problem.most_stored) * f + row_error(problem, length, b)
     sums = UNIT * (part.losses + part.size * f)
-    reach = problem.extent.reach + loss.epsilon + abs(b)
+    reach = problem.target_summary.max_abs + loss.epsilon + abs(b)
     targets = sum_error(problem.n_samples) * part.size * reach
     return value_doubt(objective, part, error) + float(sums + targets)
 
@@ -106,13 +108,16 @@ def row_error(problem: Problem, length: float, b: float) -> float:
 
 
 def value_doubt(
-    objective: ScalarObjective, part: _core.Tally, error: float, slack: Array | None = None
+    objective: ScalarObjective,
+    part: _core.CertificateSums,
+    error: float,
+    slack: Array | None = None,
 ) -> float:
     """Return how much an error of every f(x_i) may add to the gap.
 
     With slacks given, samples that it cannot bring to the costly side have no loss.
     """
-    cost = objective.problem.extent.total_cost
+    cost = objective.problem.target_summary.total_cost
     if slack is not None:
         cost = float(objective.problem.cost.sum(where=slack > -error))
     if objective.loss.bounded:

@@ -124,7 +124,7 @@ class ActiveSet:
                 return None
         return K if self.kernel.mercer is not None else 0.5 * (K + K.T)
 
-    def engine(self, K: Array) -> _core.WholeSmo:
+    def engine(self, K: Array) -> _core.DenseSmo:
         """Return the core's solver for the active samples; the others are part of its target."""
         at, form = self.active, self.form
         own = np.ascontiguousarray(self.variables[:, at])
@@ -133,11 +133,11 @@ class ActiveSet:
         whole = _value(self.variables, self.target + residual, form.epsilon)
         part = _value(own, target + residual[:, at], form.epsilon)
         lower, upper = (np.ascontiguousarray(bound[:, at]) for bound in (self.lower, self.upper))
-        smo = _core.WholeSmo(K, target, lower, upper, form.epsilon, form.balanced, whole - part)
+        smo = _core.DenseSmo(K, target, lower, upper, form.epsilon, form.balanced, whole - part)
         smo.start(own)
         return smo
 
-    def take(self, smo: _core.WholeSmo, monitor: Monitor) -> bool:
+    def take(self, smo: _core.DenseSmo, monitor: Monitor) -> bool:
         """Take over what was found, and tell all samples; False if it is to stop first."""
         at, before = self.active, self.beta
         variables = self.variables.copy()
@@ -172,7 +172,7 @@ def solve_active(point: ActiveSet, monitor: Monitor, before: int) -> Refined:
 
 
 def _until_others_join(
-    smo: _core.WholeSmo, point: ActiveSet, monitor: Monitor, before: int, stall: StallCount
+    smo: _core.DenseSmo, point: ActiveSet, monitor: Monitor, before: int, stall: StallCount
 ) -> Status:
     """Make outer steps until the gap of all samples is proven, or some that are not active gain."""
     tol = _AMPLE * monitor.tol

@@ -95,7 +95,9 @@ class _WorkingSet:
 
     def move_to(self, objective: L1Objective) -> None:
         """Go on with other costs, which are a multiple of those so far."""
-        now, then = (posed.problem.extent.total_cost for posed in (self.objective, objective))
+        now, then = (
+            posed.problem.target_summary.total_cost for posed in (self.objective, objective)
+        )
         if now != then:
             self.core.scale_costs(then / now)
         self.objective = objective
