@@ -1,5 +1,7 @@
 """NuSVC, NuSVR and OneClassSVM: the optimum, its proof, and what nu promises."""
 
+from typing import Any
+
 import clarabel
 import numpy as np
 import pytest
@@ -28,7 +30,7 @@ from synthetic import overlapping, regression
 
 CLASSES = overlapping(160, 4)
 TARGETS = regression(160, 4)
-TIGHT = {"tol": 1e-8, "gamma": 0.2}
+TIGHT: dict[str, Any] = {"tol": 1e-8, "gamma": 0.2}
 NUS = pytest.mark.parametrize("nu", [0.05, 0.2, 0.5, 0.7])
 
 

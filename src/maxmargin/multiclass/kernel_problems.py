@@ -13,7 +13,6 @@ from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.origin import Level
 from maxmargin.data.problem import Problem
 from maxmargin.kernels import Kernel, Precomputed
-from maxmargin.losses import HINGE
 from maxmargin.multiclass.subproblems import Subproblems
 from maxmargin.multiclass.unreached import Unreached
 from maxmargin.objectives.formulation import Formulation
@@ -84,9 +83,7 @@ class KernelProblems(Subproblems):
                 self.batch = BatchSMO(solver.name, self.X, self.tasks, nu_sums)
         self.one_blas_thread = table is None
         self.shared = shared_samples(self.X, self.kernel, self.members, solver, self.cache_size)
-        posed = self.formulation
-        plain = posed.loss is HINGE and posed.nu is None and not posed.hard
-        self.answers_are_known = plain and not heard
+        self.answers_are_known = self.formulation.constants_are_known and not heard
 
     def rounds(self, n_threads: int) -> list[list[range]]:
         """Return a group for each thread."""

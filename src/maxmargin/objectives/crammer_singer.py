@@ -61,6 +61,7 @@ class CrammerSingerObjective(Objective):
 
     loss: ClassVar[Loss] = HINGE  # type: ignore[misc]
     unit: ClassVar[float] = 1.0  # the scale of f
+    functions_per_term: ClassVar[int] = 2  # that of the own class, and its strongest rival
 
     problem: Problem
     n_classes: int

@@ -8,7 +8,7 @@ from maxmargin.data.arrays import Array
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import side_costs
 from maxmargin.kernels import Kernel
-from maxmargin.losses import Loss
+from maxmargin.losses import HINGE, Loss
 from maxmargin.objectives.base import Intercept
 from maxmargin.objectives.hard_margin import HardMarginObjective
 from maxmargin.objectives.kernel import KernelObjective
@@ -61,6 +61,11 @@ class Formulation(NamedTuple):
             sides = side_costs(y, cost, "NuSVC")
             return min(self.nu * sum(sides), 2.0 * min(sides))
         return self.nu * float(cost.sum())
+
+    @property
+    def constants_are_known(self) -> bool:
+        """Whether the best constant f of a problem is known: of a hinge loss with a margin of 1."""
+        return self.loss is HINGE and self.nu is None and not self.hard
 
     def excess(self, y: Array, cost: Array) -> float:
         """Return by how much ν exceeds the largest feasible one, as a share; its sign is y's.

@@ -10,6 +10,7 @@ from maxmargin.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomput
 from maxmargin.losses import HINGE, SQUARED_HINGE, regression_loss
 from maxmargin.objectives import KernelObjective, LinearObjective
 from maxmargin.runtime import monitor as base
+from maxmargin.runtime.stall import StallDetector
 from maxmargin.solvers import Monitor, Start, Stopping
 from maxmargin.solvers.kernel import kernel_sums
 from maxmargin.solvers.kernel import smo as smo_module
@@ -325,7 +326,7 @@ def test_verbose_speaks_between_looks(monkeypatch, capfd):
 def test_sums_go_to_float64_before_a_stall_is_reported(monkeypatch):
     """With float32 sums, points that get no better are a reason for better sums."""
     sharpness = []
-    sums = smo_module.values_with_error
+    sums = kernel_sums.values_with_error
 
     def spied(objective, beta, z, doubts, monitor):
         sharpness.append(doubts)
@@ -334,7 +335,7 @@ def test_sums_go_to_float64_before_a_stall_is_reported(monkeypatch):
     monkeypatch.setattr(smo_module, "values_with_error", spied)
     monkeypatch.setattr(kernel_sums, "affords_float64", lambda *_: False)
     monkeypatch.setattr(KernelObjective, "gap_check_interval", 1)
-    monkeypatch.setattr(smo_module.StallDetector, "reached", lambda *_: len(sharpness) == 2)
+    monkeypatch.setattr(StallDetector, "count", lambda *_: len(sharpness) == 2)
     X, y = samples(1500)
     solution = solve(make(Gaussian(1.0), X=X, y=y), tol=1e-4)
     assert solution.status is Status.OPTIMAL

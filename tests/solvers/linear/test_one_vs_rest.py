@@ -350,16 +350,16 @@ def test_a_callback_gets_the_samples_as_they_were_given(multi_class):
         def setup(self, estimator, context):
             pass
 
-        def on_fit_task_begin(self, estimator, context, *, X=None):  # noqa: ARG002
+        def on_fit_task_begin(self, estimator, context, *, X=None):
             seen.append(X)
 
-        def on_fit_task_end(self, estimator, context):  # noqa: ARG002
+        def on_fit_task_end(self, estimator, context):
             return False
 
         def teardown(self, estimator, context):
             pass
 
-    seen = []
+    seen: list[np.ndarray | None] = []
     X, numbers = zeros()
     free_svc(multi_class=multi_class).set_callbacks(Watcher()).fit(X, numbers)
     given = [rows for rows in seen if rows is not None]

@@ -16,6 +16,7 @@ from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.linear.intercept import short_bias_of
+from maxmargin.solvers.requirements import require
 
 #: Shrunk rows come back whenever the sweep's gap has fallen by this factor, and as many
 #: steps as three visits to every row have been made.
@@ -105,6 +106,7 @@ class CrammerSinger:
 
     def solve(self, objective: CrammerSingerObjective, monitor: Monitor, start: Start) -> Solution:
         """Sweep; when the sweep's own estimate of the gap is small enough, ask for the proof."""
+        require(objective, self.name, (CrammerSingerObjective,))
         n, tol, ascent = objective.problem.n_samples, monitor.tol, _Ascent(objective, start)
         sweep, status = ascent.sweep, Status.RUNNING
         trust, estimate, near = TRUST, math.inf, False

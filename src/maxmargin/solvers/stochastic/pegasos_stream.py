@@ -17,11 +17,10 @@ from maxmargin.objectives.crammer_singer import CrammerSingerObjective
 from maxmargin.objectives.linear import LinearObjective
 from maxmargin.runtime.monitor import SECONDS_PER_CALL
 from maxmargin.solvers.stochastic.epochs import (
-    CLASS_REACH,
-    REACH,
     Iterate,
     batch_seed,
     bias_feature,
+    bias_reach,
     curvature,
     diverged,
 )
@@ -155,8 +154,7 @@ class PegasosStream:
         """Return the bias feature for rows of the typical length so far; an outlier is none."""
         if self.intercept is not Intercept.FREE:
             return bias_feature(objective)
-        reach = CLASS_REACH if isinstance(objective, CrammerSingerObjective) else REACH
-        return reach * max(self.norms.typical, math.sqrt(self.lam))
+        return bias_reach(objective) * max(self.norms.typical, math.sqrt(self.lam))
 
     def _set_feature(self, feature: float) -> None:
         """Change the feature; the intercept stays as it is."""
