@@ -51,7 +51,7 @@ void make_smo(DenseSmo* self, InMatrix<double> kernel, In<double> target, InMatr
                        upper.data(), epsilon, balanced, elsewhere});
 }
 
-bool run(DenseSmo& self, double tol, double negligible, Size max_outer, nb::callable stop) {
+bool run(DenseSmo& self, double tol, double negligible, Size max_outer, Stop stop) {
   bool satisfied = false;
   polled(stop, [&](Poll& poll) { satisfied = self.run(tol, negligible, max_outer, poll); });
   return satisfied;
@@ -102,7 +102,7 @@ void make_batch(ProblemBatch* self, InMatrix<double> kernel, InOrder ends, InOrd
 }
 
 std::vector<Outcome> solve(const ProblemBatch& self, In<double> negligible, double tol,
-                           Size max_outer, nb::callable stop, Out beta) {
+                           Size max_outer, Stop stop, Out beta) {
   require_length(negligible, self.count, "negligible");
   require_length(beta, self.ends[self.count - 1], "beta");
   std::vector<Outcome> outcomes;

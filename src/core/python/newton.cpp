@@ -47,7 +47,7 @@ void make_level(Level* self, const Rows& rows, const BoundTerms& bound, Bias& bi
 
 // At w, with the centre given or in the middle of the box.
 void start(const Level& self, In<double> w, double softness, std::optional<In<double>> centre,
-           nb::callable stop) {
+           Stop stop) {
   self.visit([&](auto& level) {
     require_length(w, static_cast<Size>(level.w.size()), "w");
     if (centre) require_length(*centre, static_cast<Size>(level.z().size()), "centre");
@@ -65,14 +65,14 @@ void start(const Level& self, In<double> w, double softness, std::optional<In<do
 }
 
 void descend(const Level& self, In<double> squared_norms, double feature, Random& random,
-             nb::callable stop) {
+             Stop stop) {
   self.visit([&](auto& level) {
     require_length(squared_norms, static_cast<Size>(level.z().size()), "squared_norms");
     polled(stop, [&](Poll& poll) { level.descend(squared_norms.data(), feature, random, poll); });
   });
 }
 
-void step(const Level& self, nb::callable stop) {
+void step(const Level& self, Stop stop) {
   self.visit([&](auto& level) { polled(stop, [&](Poll& poll) { level.step(poll); }); });
 }
 
@@ -90,20 +90,20 @@ void use_hessian_of(const Level& self, const Level& sample, InOrder indices) {
 }
 
 void rough_solve(const Level& self, double tol, double shrink, double floor, Size max_steps,
-                 nb::callable stop) {
+                 Stop stop) {
   self.visit([&](auto& level) {
     polled(stop, [&](Poll& poll) { level.rough_solve(tol, shrink, floor, max_steps, poll); });
   });
 }
 
-void solve(const Level& self, double tol, double shrink, Size max_steps, nb::callable stop) {
+void solve(const Level& self, double tol, double shrink, Size max_steps, Stop stop) {
   self.visit([&](auto& level) {
     polled(stop, [&](Poll& poll) { level.solve(tol, shrink, max_steps, poll); });
   });
 }
 
 // In the order of the features.
-auto hessian(const Level& self, nb::callable stop) {
+auto hessian(const Level& self, Stop stop) {
   std::vector<double> upper;
   self.visit([&](auto& level) {
     std::vector<double> kept;

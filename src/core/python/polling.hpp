@@ -1,8 +1,6 @@
 // What the binding files of long-running work share: asking Python whether to go on, results out.
 #pragma once
 
-#include <algorithm>
-#include <memory>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -22,9 +20,12 @@ Function function_from(nb::capsule capsule, const char* signature) {
   return reinterpret_cast<Function>(capsule.data());
 }
 
+// What long work asks: whether it is to stop.
+using Stop = nb::typed<nb::callable, bool()>;
+
 // Runs with the GIL released; Halted ends the work, with the point where it was.
 template <class Work>
-void polled(const nb::callable& stop, Work work) {
+void polled(const Stop& stop, Work work) {
   Poll poll([&stop] {
     nb::gil_scoped_acquire acquire;
     return nb::cast<bool>(stop());
@@ -40,10 +41,10 @@ void polled(const nb::callable& stop, Work work) {
 template <class Values>
 auto copied(const Values& values) {
   using T = std::remove_cvref_t<decltype(values[0])>;
-  auto data = std::make_unique<T[]>(values.size());
-  std::copy(values.begin(), values.end(), data.get());
-  nb::capsule owner(data.get(), [](void* kept) noexcept { delete[] static_cast<T*>(kept); });
-  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data.release(), {values.size()}, owner);
+  using View = nb::ndarray<nb::numpy, const T, nb::ndim<1>>;
+  using Array = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+  return nb::typed<nb::object, Array>(
+      nb::cast(View(values.data(), {values.size()}), nb::rv_policy::copy));
 }
 
 }  // namespace maxmargin

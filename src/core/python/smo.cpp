@@ -64,7 +64,7 @@ void bind_working_set_smo(nb::module_& m) {
            "first"_a = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
       .def(
           "run",
-          [](BoundSmo& self, double tol, double negligible, Size max_outer, nb::callable stop) {
+          [](BoundSmo& self, double tol, double negligible, Size max_outer, Stop stop) {
             polled(stop, [&](Poll& poll) { self.smo->run(tol, negligible, max_outer, poll); });
           },
           "tol"_a, "negligible"_a, "max_outer"_a, "stop"_a,
@@ -118,8 +118,7 @@ void bind_class_smo(nb::module_& m) {
            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 8>())
       .def(
           "run",
-          [](BoundClassSmo& self, double tol, double negligible, Size max_outer,
-             nb::callable stop) {
+          [](BoundClassSmo& self, double tol, double negligible, Size max_outer, Stop stop) {
             polled(stop, [&](Poll& poll) { self.smo->run(tol, negligible, max_outer, poll); });
           },
           "tol"_a, "negligible"_a, "max_outer"_a, "stop"_a,

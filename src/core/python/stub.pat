@@ -1,6 +1,6 @@
-# Which of the built module's names the committed stub leaves out, for nanobind's stubgen.
+# Which of the built module's names the committed stub leaves out, for nanobind's stubgen:
+# only builds for tests have these (MAXMARGIN_FAULTS).
+maxmargin\._core\.fail_allocations:
 
-# Only builds for tests have them (MAXMARGIN_FAULTS).
-maxmargin._core.fail_allocations:
+maxmargin\._core\.failed_allocations:
 
-maxmargin._core.failed_allocations:

@@ -34,7 +34,7 @@ class Problem:
     X: Matrix
     y: Array
     cost: Array
-    rows: _core.Rows = field(default=None, repr=False)
+    rows: _core.Rows = field(default=None, repr=False)  # type: ignore[assignment] # made below
     level: Level = UNMOVED
     origin: Origin | None = None
     target_summary: _core.TargetSummary = field(init=False, repr=False)
@@ -43,7 +43,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         if self.rows is None:
-            object.__setattr__(self, "rows", _view(self.X))
+            object.__setattr__(self, "rows", _view(self.X))  # type: ignore[unreachable]
         object.__setattr__(self, "n_samples", self.rows.n_samples)
         object.__setattr__(self, "n_features", self.rows.n_features)
         self._check_targets()

@@ -167,7 +167,7 @@ class _Losses(NamedTuple):
 
     losses: float
     size: float
-    brackets: float
+    fenchel_young: float
 
 
 def _scaled(objective: L1Objective, beta: Array, columns: Array, most: float = math.inf) -> _Dual:
@@ -255,8 +255,8 @@ def _slip(objective: L1Objective, b: float, dual: _Dual) -> float:
 def _row_parts(objective: L1Objective, alpha: Array, rest: Array) -> _Losses:
     """Return the rows' sums from rest = 1 − y f."""
     cost, slack = objective.problem.cost, np.maximum(0.0, rest)
-    brackets = cost * (slack - alpha / objective.divisor) ** 2 + alpha * np.maximum(0.0, -rest)
-    return _Losses(float((cost * slack**2).sum()), float(alpha.sum()), float(brackets.sum()))
+    gaps = cost * (slack - alpha / objective.divisor) ** 2 + alpha * np.maximum(0.0, -rest)
+    return _Losses(float((cost * slack**2).sum()), float(alpha.sum()), float(gaps.sum()))
 
 
 def _doubt(objective: L1Objective, sums: _Losses, error: float) -> float:

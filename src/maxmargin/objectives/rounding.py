@@ -8,7 +8,7 @@ residuals are computed to twice the digits, and the gap from them without cancel
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -107,9 +107,19 @@ def row_error(problem: Problem, length: float, b: float) -> float:
     return error + (UNIT * abs(b) if rows is not None or level.height else 0.0)
 
 
+class LossSums(Protocol):
+    """Σ of the losses, and of |β_i|."""
+
+    @property
+    def losses(self) -> float: ...
+
+    @property
+    def size(self) -> float: ...
+
+
 def value_doubt(
     objective: ScalarObjective,
-    part: _core.CertificateSums,
+    part: LossSums,
     error: float,
     slack: Array | None = None,
 ) -> float:

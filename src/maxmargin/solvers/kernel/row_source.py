@@ -100,7 +100,7 @@ class KernelSamples:
         square = self.own[1].astype(np.float64)
         return np.isinf(self.kernel.errors_in_float32(square, square)[0])
 
-    def prepared(self, X: Matrix, n_threads: int = 1) -> tuple[Matrix, Array]:
+    def prepared(self, X: Matrix, n_threads: int = 1) -> tuple[Matrix, NDArray[np.float32]]:
         """Return the samples in float32 and their squared norms."""
         compress, centre = self._layout
         unit = self.kernel.unit
@@ -128,7 +128,7 @@ class KernelSamples:
         return self._tiles()
 
     @cached_property
-    def own(self) -> tuple[Matrix, Array]:
+    def own(self) -> tuple[Matrix, NDArray[np.float32]]:
         """The samples themselves, prepared."""
         return self.prepared(self.X, self.n_threads)
 
@@ -150,8 +150,9 @@ class KernelSamples:
         samples, square = self.own
         if index is not None:
             samples, square = samples[index], square[index]
-        width = (self.X.shape[1],) if self.sparse else ()
-        return _core.KernelRows(*core_arrays(samples), *width, square, self.formula, self.n_threads)
+        assert self.formula is not None
+        arrays = (*core_arrays(samples), *((self.X.shape[1],) if self.sparse else ()))
+        return _core.KernelRows(*arrays, square, self.formula, self.n_threads)
 
     def sums(self, at: NDArray[np.intp], coef: Array, stopped: Callable[[], bool]) -> Array | None:
         """Σ c_j k(x_j, x_i) for some samples i, in float32 tiles; None if it is to stop first."""
@@ -290,7 +291,7 @@ class _Float32Sums:
             values[rest] = self.exact(X[rest] if len(rest) < X.shape[0] else X)
         return values
 
-    def _tiles(self, rows: Matrix, square: Array) -> Array:
+    def _tiles(self, rows: Matrix, square: NDArray[np.float32]) -> Array:
         """Return the sums of prepared rows in float32."""
         found = np.zeros((len(square), len(self.sizes) * len(self.coef)))
         self.samples._all_rows.predict(
@@ -310,7 +311,7 @@ class _Float32Sums:
     def exact(self, X: Matrix) -> Array:
         return self.samples.exact(X, self.coef, self.parts)
 
-    def error_sizes(self, rows: Matrix, square: Array) -> Array:
+    def error_sizes(self, rows: Matrix, square: NDArray[np.float32]) -> Array:
         """Return the size that the errors of each row's sums may have."""
         u, _ = self.samples.kernel.errors_in_float32(square.astype(np.float64), self.of_samples)
         stored = rows.nnz / rows.shape[0] if sparse.issparse(rows) else rows.shape[1]

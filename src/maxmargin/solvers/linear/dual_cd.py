@@ -43,9 +43,11 @@ class _Ascent:
                 z = problem.predict(self.w, 0.0)
                 self.bias.anchor = objective.best_intercept(z, start.b)
         if start.begun is not None:
-            self.beta, self.w, weight, self.bias.anchor, order, *where = start.begun
-            self.sweep.bias_weight, self.sweep.share = weight, 1.0
-            self.sweep.n_active, self.sweep.threshold, self.sweep.dual, self.sweep.epochs = where
+            begun, self.sweep.share = start.begun, 1.0
+            self.beta, self.w, order, self.bias.anchor = *begun[:2], begun.order, begun.anchor
+            self.sweep.bias_weight, self.sweep.n_active = begun.bias_weight, begun.n_active
+            self.sweep.threshold, self.sweep.dual = begun.threshold, begun.dual
+            self.sweep.epochs = begun.epochs
         self.rows = _core.DualProblem(problem.rows, objective.terms, objective.diagonal)
         self.state = _core.DualState(
             self.beta, order, self.bias, self.sweep, _core.Random(start.seed)
