@@ -45,7 +45,11 @@ def asks(node):
 
 def questions(tree):
     """Return the line and the text of every question for the kind of a problem."""
-    return [(node.lineno, ast.unparse(node)) for node in ast.walk(tree) if asks(node)]
+    return [
+        (node.lineno, ast.unparse(node))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.expr) and asks(node)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,9 @@ from maxmargin.data.targets import (
 )
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._checks import check_dual, labels_of
+from maxmargin.estimators._cost import CostEstimate, Part, Sampled
 from maxmargin.estimators._hard_margin import fit_hard_linear
-from maxmargin.estimators._l1 import check_l1, dense_coef, fit_l1
+from maxmargin.estimators._l1 import check_l1, dense_coef, fit_l1, packed_bytes
 from maxmargin.estimators._linear import LinearModel
 from maxmargin.estimators._probability import (
     Geometry,
@@ -83,8 +85,10 @@ _ATTRIBUTES = """coef_ : ndarray of shape (n_problems, n_features), or (n_featur
         (time, epoch, primal, dual, gap) at each gap check.
     support_ : ndarray
         Indices of the support vectors.
-    alpha_, slack_ : ndarray, or list of one for each problem
-        α_i of every training sample; ξ_i, after `samples(X, y)`, which has a table of both.
+    alpha_ : ndarray, or list of one for each problem
+        α_i of every training sample.
+    slack_ : ndarray, or list of one for each problem
+        ξ_i of every training sample, after `samples(X, y)`, which has a table of both.
     n_iter_ : int
         Epochs or Newton steps."""
 
@@ -225,6 +229,12 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
         self._keep_for_probabilities(X, y, cost, self._members)
         return self
 
+    def _completed(self, cost: CostEstimate, data: Sampled, parts: list[Part]) -> CostEstimate:
+        found = super()._completed(cost, data, parts)
+        if self.penalty != "l1":
+            return found
+        return replace(found, memory_bytes=found.memory_bytes + packed_bytes(data.X))
+
     def _trap(self, X: Matrix) -> str:
         return super()._trap(X) or one_class_only(self._labels, X)
 
@@ -320,6 +330,15 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
     Attributes
     ----------
     {_ATTRIBUTES}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from maxmargin import LinearSVR
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = LinearSVR(C=100.0, epsilon=5.0).fit(X, y)
+    >>> model.certificate_.relative_gap < 1e-3
+    True
     """
 
     def __init__(

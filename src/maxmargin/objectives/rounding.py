@@ -108,13 +108,15 @@ def row_error(problem: Problem, length: float, b: float) -> float:
 
 
 class LossSums(Protocol):
-    """Σ of the losses, and of |β_i|."""
+    """What errors of values are weighed by."""
 
     @property
-    def losses(self) -> float: ...
+    def losses(self) -> float:
+        """Σ of the losses."""
 
     @property
-    def size(self) -> float: ...
+    def size(self) -> float:
+        """Σ |β_i|."""
 
 
 def value_doubt(
