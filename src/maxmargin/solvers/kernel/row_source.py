@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,14 +153,17 @@ class KernelSamples:
             samples, square = samples[index], square[index]
         assert self.formula is not None
         arrays = (*core_arrays(samples), *((self.X.shape[1],) if self.sparse else ()))
-        return _core.KernelRows(*arrays, square, self.formula, self.n_threads)
+        make: Any = _core.KernelRows  # mypy chooses no overload by an unpacked tuple
+        tiles: _core.KernelRows = make(*arrays, square, self.formula, self.n_threads)
+        return tiles
 
     def sums(self, at: NDArray[np.intp], coef: Array, stopped: Callable[[], bool]) -> Array | None:
         """Σ c_j k(x_j, x_i) for some samples i, in float32 tiles; None if it is to stop first."""
         values, support = np.zeros((len(at), 1)), np.flatnonzero(coef)
         if len(support) == 0 or len(at) == 0:
             return values[:, 0]
-        (samples, square), source = self.own, self._tiles(support)
+        samples, square = self.own
+        source: Any = self._tiles(support)
         coef = np.ascontiguousarray(coef[np.newaxis, support])
         whole = np.array([len(support)], dtype=np.int32)
         for part in row_slices(len(at), len(support)):
@@ -294,9 +298,8 @@ class _Float32Sums:
     def _tiles(self, rows: Matrix, square: NDArray[np.float32]) -> Array:
         """Return the sums of prepared rows in float32."""
         found = np.zeros((len(square), len(self.sizes) * len(self.coef)))
-        self.samples._all_rows.predict(
-            *core_arrays(rows), square, self.coef, self.sizes, found, self.n_threads
-        )
+        source: Any = self.samples._all_rows
+        source.predict(*core_arrays(rows), square, self.coef, self.sizes, found, self.n_threads)
         return found.reshape(_zeros(rows, self.coef, self.parts).shape)
 
     def _share(self, X: Matrix, values: Array, sizes: Array, hopeful: NDArray[np.intp]) -> float:
