@@ -26,6 +26,8 @@ SAN  := .venv-sanitize
 CLG  := .venv-clang
 PY   := $(VENV)/bin/python
 CORE := $(shell find src/core -name '*.hpp' -o -name '*.cpp')
+# No file above 400 lines, no function above 60.
+LENGTHS := src/maxmargin tests examples tools
 DOCS := $(wildcard README.md) $(shell find docs -name '*.md')
 
 # Installed test modules of scikit-learn that use the estimators.
@@ -60,6 +62,7 @@ lint: $(VENV)/.stamp-lint
 	$(PY) tools/check_words.py
 	$(VENV)/bin/repo-review .
 	$(PY) tools/check_includes.py
+	$(PY) tools/check_lengths.py $(LENGTHS)
 	$(VENV)/bin/clang-format --dry-run -Werror $(CORE)
 
 format: $(VENV)/.stamp-lint

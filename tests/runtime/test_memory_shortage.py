@@ -139,9 +139,7 @@ def test_a_gram_matrix_that_memory_failed_for_is_made_anew(rows):
         return False
 
     def level():
-        made = _core.NewtonLevel(
-            problem.rows, objective.terms, _core.Bias(0.0, 0.0), False, newton._BLAS
-        )
+        made = _core.NewtonLevel(problem.rows, objective.terms, _core.Bias(0.0, 0.0), newton._BLAS)
         made.start(np.zeros(rows.shape[1] + 1), 0.0, None, go_on)
         return made
 

@@ -245,9 +245,10 @@ class SVC(KernelClassifier):
                 f" C={self.C!r} and multi_class={self.multi_class!r}."
             )
         engine = QuietSVC(loss="hinge", multi_class=self.multi_class, n_jobs=self.n_jobs)
-        self._fit_space(engine, posed, y, cost)
+        delegated = self._fit_space(engine, posed, y, cost)
         counts = [np.isin(rows, self.support_).sum() for rows in posed.members]
         self._n_support = np.array(counts, dtype=np.int32)
+        delegated.end()
 
     def exact_certificate(
         self, X: Any, y: Any, sample_weight: Any = None, *, max_values: float = MAX_VALUES

@@ -107,8 +107,9 @@ class SVR(RegressorMixin, LandmarkModel):
         if self.landmarks is not None:
             self._scale_of_f = spread(target, cost)
             engine = QuietSVR(loss="epsilon_insensitive", epsilon=self.epsilon)
-            self._fit_space(engine, posed, target, cost)
+            delegated = self._fit_space(engine, posed, target, cost)
             self._n_support = np.array([len(self.support_)], dtype=np.int32)
+            delegated.end()
             return self
         if self._intercept() is Intercept.FREE:
             target, level = levelled(target)

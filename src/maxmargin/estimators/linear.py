@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,9 @@ from maxmargin.data.targets import (
 )
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._checks import check_dual, labels_of
+from maxmargin.estimators._cost import CostEstimate, Part, Sampled
 from maxmargin.estimators._hard_margin import fit_hard_linear
-from maxmargin.estimators._l1 import check_l1, dense_coef, fit_l1
+from maxmargin.estimators._l1 import check_l1, dense_coef, fit_l1, packed_bytes
 from maxmargin.estimators._linear import LinearModel
 from maxmargin.estimators._probability import (
     Geometry,
@@ -224,6 +226,12 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
             self._fit_targets(X, y, targets, costs, loss, members=members)
         self._keep_for_probabilities(X, y, cost, self._members)
         return self
+
+    def _completed(self, cost: CostEstimate, data: Sampled, parts: list[Part]) -> CostEstimate:
+        found = super()._completed(cost, data, parts)
+        if self.penalty != "l1":
+            return found
+        return replace(found, memory_bytes=found.memory_bytes + packed_bytes(data.X))
 
     def _trap(self, X: Matrix) -> str:
         return super()._trap(X) or one_class_only(self._labels, X)

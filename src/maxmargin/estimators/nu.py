@@ -253,6 +253,8 @@ class NuSVR(SVR):
 
     solver, fit_intercept, epsilon = "smo", True, 0.0
 
+    _variables_per_sample = 2
+
     def __init__(
         self,
         *,

@@ -182,6 +182,10 @@ class PegasosClassifier(StreamClassifier):
         return self
 
     @property
+    def _growth(self) -> tuple[float, ...]:  # type: ignore[override]
+        return (0.0, 1.0) if self._linear else (0.0, 1.0, 2.0)
+
+    @property
     def _linear(self) -> bool:
         return self.kernel is None or (isinstance(self.kernel, str) and self.kernel == "linear")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,11 +14,11 @@ from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.origin import Level
 from maxmargin.data.problem import Problem
 from maxmargin.kernels import Kernel, Precomputed
-from maxmargin.losses import HINGE
 from maxmargin.multiclass.subproblems import Subproblems
 from maxmargin.multiclass.unreached import Unreached
 from maxmargin.objectives.formulation import Formulation
 from maxmargin.objectives.kernel import KernelObjective
+from maxmargin.runtime.blas_threads import one_blas_thread
 from maxmargin.runtime.memory import free_memory
 from maxmargin.solution import Solution
 from maxmargin.solvers import SMO, Solver, Start
@@ -63,7 +64,10 @@ class KernelProblems(Subproblems):
             return self._first
         rows, target, cost = self.tasks[task]
         problem = Problem(rows_of(self.X, rows), target, cost, level=self.level)
-        return self.formulation.objective(problem, self.kernel)
+        first = self._first if rows is self.tasks[0][0] else None
+        # eigenvalues take many small products, each of which would wake the threads of BLAS
+        with one_blas_thread() if self.kernel.mercer is None else nullcontext():
+            return self.formulation.objective(problem, self.kernel, first.convex if first else None)
 
     def solver_for(self, objective: KernelObjective) -> Solver:
         """Return the solver of all of them."""
@@ -84,9 +88,7 @@ class KernelProblems(Subproblems):
                 self.batch = BatchSMO(solver.name, self.X, self.tasks, nu_sums)
         self.one_blas_thread = table is None
         self.shared = shared_samples(self.X, self.kernel, self.members, solver, self.cache_size)
-        posed = self.formulation
-        plain = posed.loss is HINGE and posed.nu is None and not posed.hard
-        self.answers_are_known = plain and not heard
+        self.answers_are_known = self.formulation.constants_are_known and not heard
 
     def rounds(self, n_threads: int) -> list[list[range]]:
         """Return a group for each thread."""
@@ -107,7 +109,8 @@ class KernelProblems(Subproblems):
     def constants(self, left: list[int], status: Status, seconds: float) -> list[Solution]:
         """Return the best constants."""
         posed, some = self.formulation, [self.tasks[task] for task in left]
-        unreached = Unreached(posed.loss, posed.intercept, status, self.solver.name)
+        posing = posed.loss, posed.intercept, status, self.solver.name
+        unreached = Unreached(*posing, nu=posed.nu is not None)
         targets, costs = [target for _, target, _ in some], [cost for _, _, cost in some]
         return unreached.solutions(targets, costs, [len(rows) for rows, _, _ in some], seconds)
 

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +86,9 @@ class Objective(ABC):
     problem: Problem
     loss: Loss
     intercept: Intercept
+
+    #: Functions f that a term of the sum depends on at a point, and its subgradient changes.
+    functions_per_term: ClassVar[int] = 1
 
     #: A dual value beyond which there is no primal point: of a hard margin only.
     hopeless: float = math.inf

@@ -93,14 +93,16 @@ class HardMarginObjective(KernelObjective):
         dual_square = max(0.0, dual_square) + worst * size  # the least bound that rounding allows
         scale = size / dual_square if dual_square > 0.0 else math.inf
         dual = 0.5 * size * scale if size > 0.0 else 0.0
+        left, free = float(beta.sum()), self.intercept is Intercept.FREE
+        if math.isinf(rounding_slip(free, 0.0, left, size)):
+            dual = -math.inf  # β is no dual point
         primal = gap = math.inf
         if least > 0.0 and size > 0.0 and min(square, dual_square) > 0.0:
             primal = 0.5 * square / least**2
             change = w / least - scale * beta
             distance = float(change @ (z / least - scale * K_beta))
             beyond = np.maximum(0.0, (margins + worst) / least - 1.0)
-            free = self.intercept is Intercept.FREE
-            slip = scale * rounding_slip(free, b / least, float(beta.sum()), size)
+            slip = scale * rounding_slip(free, b / least, left, size)
             gap = 0.5 * max(0.0, distance) + scale * float(np.abs(beta) @ beyond) + slip
             gap = max(gap, primal - dual)
         edge = int(np.count_nonzero(beta))

@@ -18,6 +18,7 @@ from maxmargin.objectives.base import (
     Judged,
     PrimalDual,
     refuse_intercept,
+    rounding_slip,
 )
 from maxmargin.objectives.linear import LinearObjective
 from maxmargin.objectives.rounding import (
@@ -218,7 +219,7 @@ def _certified(objective: L1Objective, w: Array, b: float, dual: _Dual, z: Array
         rest = problem.y * (high + low)
         sums, doubt = _row_parts(objective, alpha, rest), 0.0
     primal, gap = size + sums.losses, apart + sums.brackets + doubt
-    lost = sum_error(problem.n_samples) * sums.size + 2.0 * abs(dual.left)
+    lost = sum_error(problem.n_samples) * sums.size + _slip(objective, 2.0, dual)
     value = max(sums.size - _curved(objective, alpha) - lost, primal - gap)
     return Certificate(
         primal=primal,
@@ -241,8 +242,14 @@ def _column_parts(objective: L1Objective, w: Array, b: float, dual: _Dual) -> fl
     if objective.intercept is Intercept.PENALIZED:
         return total + max(0.0, abs(b) / objective.intercept_scaling - b * dual.left)
     if objective.intercept is Intercept.FREE:
-        return total + abs(dual.left) * (abs(b) + 1.0)
+        return total + _slip(objective, abs(b) + 1.0, dual)
     return total
+
+
+def _slip(objective: L1Objective, b: float, dual: _Dual) -> float:
+    """Return what rounding leaves of Σ β = 0 weakens the bound by; more than that voids it."""
+    free = objective.intercept is Intercept.FREE
+    return rounding_slip(free, b, dual.left, float(np.abs(dual.beta).sum()))
 
 
 def _row_parts(objective: L1Objective, alpha: Array, rest: Array) -> _Losses:

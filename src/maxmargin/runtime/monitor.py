@@ -15,6 +15,7 @@ from maxmargin.data.arrays import UNIT, Array
 from maxmargin.losses import Loss
 from maxmargin.objectives.base import NO_SHARES, Judged, Objective, PrimalDual
 from maxmargin.runtime.interrupt import Interrupt
+from maxmargin.runtime.stall import StallDetector
 from maxmargin.solution import NOTHING_TO_TELL, Record, Solution, SolverInfo
 
 #: Longest time between two looks at the clock and at Ctrl-C.
@@ -74,7 +75,7 @@ class Monitor:
         self.latest: Certificate  # of a kernel machine, at the last look
         self.doubt = 0.0  # the part of the last gap that is due to the errors of float32
         self._n_iter = 0
-        self._unmoved = 0  # gap checks in a row
+        self._stall = StallDetector(_CHECKS_UNMOVED)
 
     def on(self, objective: Objective, tol: float) -> Monitor:
         """Return a monitor of a problem on the way, to that gap, of which none is told.
@@ -111,7 +112,7 @@ class Monitor:
     @property
     def stalled(self) -> bool:
         """Whether neither bound has moved by more than rounding in the last gap checks."""
-        return self._unmoved >= _CHECKS_UNMOVED
+        return self._stall.stalled
 
     def iterations_left(self, n_iter: int, wanted: int) -> int:
         """How many of the wanted iterations max_iter still allows."""
@@ -210,7 +211,7 @@ class Monitor:
             self._best = self._certify_best()
         gap = self._best.gap if self._best else primal - dual
         record = Record(self.seconds, n_iter, primal, dual, gap)
-        self._unmoved = self._unmoved + 1 if self._unmoved_since(primal, dual) else 0
+        self._stall.count(self._moved(primal, dual))
         self.history.append(record)
         self._last_word = time.perf_counter()
         told = record, self._primal[1], self._given_b, self._loss
@@ -221,14 +222,13 @@ class Monitor:
             return Status.INFEASIBLE
         return Status.INTERRUPTED if stop else self.halted(n_iter)
 
-    def _unmoved_since(self, primal: float, dual: float) -> bool:
-        """Whether the bounds are those of the last gap check, up to rounding."""
+    def _moved(self, primal: float, dual: float) -> bool:
+        """Whether a bound is better than at the last gap check, by more than rounding."""
         if not self.history:
-            return False
-        last = self.history[-1]
-        return last.primal - primal <= 4.0 * UNIT * abs(primal) and dual - last.dual <= (
-            4.0 * UNIT * abs(dual)
-        )
+            return True
+        last, rounding = self.history[-1], 4.0 * UNIT
+        lower = last.primal - primal > rounding * abs(primal)
+        return lower or dual - last.dual > rounding * abs(dual)
 
     @property
     def _given_b(self) -> Any:
@@ -245,7 +245,12 @@ class Monitor:
         return self.objective.certify(pair)
 
     def finish(self, solver: str, status: Status, info: SolverInfo = NOTHING_TO_TELL) -> Solution:
-        """Return the best point seen, certified as a pair."""
+        """Return the best point seen, certified as a pair.
+
+        What works for the solver is let go: it holds this monitor, and its kernel rows would stay
+        until the garbage collector comes.
+        """
+        self._working = None
         certificate, problem = self._best or self._certify_best(), self.objective.problem
         if certificate.relative_gap <= self.tol:  # whatever ended the run
             status = Status.OPTIMAL

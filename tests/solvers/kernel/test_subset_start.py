@@ -47,7 +47,7 @@ def objective(
 
 def part_of(problem):
     form, samples = problem.standard_form(), KernelSamples(problem.kernel, problem.problem.X)
-    engine = partial(SMO()._engine, form, samples)
+    engine = partial(SMO().engine, form, samples)
     return screening.Screening(form, samples, engine, Monitor(problem, Stopping(1e-3)))
 
 

@@ -40,11 +40,11 @@ class Core:
         self.sweep, self.random = _core.Sweep(n), _core.Random(seed)
 
     def run(self, epochs, target=0.0, seconds=FOREVER):
-        _core.crammer_singer(
-            self.objective.problem.rows, self.objective.classes, self.alpha, self.W, self.w_bias,
-            self.anchor, self.feature, False, self.order, self.sweep, self.random, textbook.RELAX,
-            epochs, target, seconds,
-        )  # fmt: skip
+        rows, classes = self.objective.problem.rows, self.objective.classes
+        bias = _core.ClassBias(self.feature, False, self.w_bias, self.anchor)
+        state = _core.ClassState(self.alpha, bias, self.order, self.sweep, self.random)
+        budget = _core.SweepBudget(epochs, target, seconds)
+        _core.crammer_singer(rows, classes, state, self.W, textbook.RELAX, budget)
 
 
 def made_core(K=5, seed=0, storage="dense", dtype=np.float64, d=11, *, narrow=False):

@@ -194,9 +194,11 @@ def test_the_first_epoch_is_that_of_every_class_alone(loss):
         sweep = _core.Sweep(len(X))
         sweep.share = 1.0  # no warm-up pass, and no scaling
         _core.dual_cd(
-            alone.problem.rows, alone.terms, alone.problem.squared_norms, _core.Bias(0.0, 0.0),
-            False, beta, w, order, sweep, _core.Random(3), 1, 0.0, 1e9,
-        )  # fmt: skip
+            _core.DualProblem(alone.problem.rows, alone.terms, alone.problem.squared_norms),
+            _core.DualState(beta, order, _core.Bias(0.0, 0.0), sweep, _core.Random(3)),
+            w,
+            _core.SweepBudget(1, 0.0, 1e9),
+        )
         np.testing.assert_allclose(one.beta, beta, rtol=1e-10, atol=1e-12)
         np.testing.assert_allclose(one.dual, sweep.dual, rtol=1e-10)
         np.testing.assert_allclose(one.threshold, 0.25 * sweep.violation, rtol=1e-10)

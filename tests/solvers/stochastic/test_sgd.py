@@ -48,10 +48,9 @@ class Core:
         self.method = self.settings._method(self.descent, schedule)
 
     def run(self, epochs, seconds=1e9):
-        _core.descend(
-            self.rows, self.objective.terms, self.method.core, self.descent.sampler,
-            self.descent.window, self.descent.random, epochs, False, seconds,
-        )  # fmt: skip
+        descent, budget = self.descent, _core.EpochBudget(epochs, False, seconds)
+        state = _core.EpochState(descent.sampler, descent.window, descent.random)
+        _core.descend(self.rows, self.objective.terms, self.method.core, state, budget)
 
     def points(self):
         found = []

@@ -20,7 +20,8 @@ from maxmargin.objectives.kernel import KernelObjective, expansion_blocks
 from maxmargin.objectives.standard_form import StandardForm
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.monitor import Monitor
-from maxmargin.solvers.kernel.dense_smo import STEPS_PER_CHECK_OF_GAP, StallCount
+from maxmargin.runtime.stall import StallDetector
+from maxmargin.solvers.kernel.dense_smo import PATIENCE, STEPS_PER_CHECK_OF_GAP
 
 Index = NDArray[np.intp]
 
@@ -159,7 +160,7 @@ def solve_active(point: ActiveSet, monitor: Monitor, before: int) -> Refined:
     `before` counts the iterations made so far.
     """
     n_iter = steps = 0
-    stall = StallCount()
+    stall = StallDetector(PATIENCE)
     while True:
         K = point.matrix(monitor)
         if K is None:
@@ -172,7 +173,7 @@ def solve_active(point: ActiveSet, monitor: Monitor, before: int) -> Refined:
 
 
 def _until_others_join(
-    smo: _core.WholeSmo, point: ActiveSet, monitor: Monitor, before: int, stall: StallCount
+    smo: _core.WholeSmo, point: ActiveSet, monitor: Monitor, before: int, stall: StallDetector
 ) -> Status:
     """Make outer steps until the gap of all samples is proven, or some that are not active gain."""
     tol = _AMPLE * monitor.tol
@@ -187,24 +188,16 @@ def _until_others_join(
             return status
         if satisfied:
             tol *= 0.5
-            if stall.reached(monitor.history[-1].gap):
+            if stall.count(stall.lowers_gap(monitor.history[-1].gap)):
                 return Status.STALLED
 
 
 class Refinement:
-    """The change from float32 to float64, made once: when float32 has cost as much, or stalls.
+    """The change from float32 to float64: the active set is solved for with its kernel matrix."""
 
-    `pairs_before` says how many pairs of SMO cost as much.
-    """
-
-    def __init__(self, objective: KernelObjective, form: StandardForm, pairs_before: float) -> None:
-        self.objective, self.form, self.pairs_before = objective, form, pairs_before
-        self.result, self.tried = Refined(), False
+    def __init__(self, objective: KernelObjective, form: StandardForm) -> None:
+        self.objective, self.form, self.result = objective, form, Refined()
         self.variables = self.z = np.zeros(0)
-
-    def due(self, smo: _core.Smo, in_vain: bool = False) -> bool:
-        """Whether it is time to change."""
-        return not self.tried and (in_vain or bool(smo.steps >= self.pairs_before))
 
     def run(
         self, smo: _core.Smo, monitor: Monitor, z: Array | None, most: int, n_iter: int
@@ -213,7 +206,6 @@ class Refinement:
 
         z is None if there was no time to know it. The kernel rows of SMO are given back first.
         """
-        self.tried = True
         if z is None:
             return monitor.halted(n_iter)
         point = ActiveSet(self.objective, self.form, smo.beta, z, most)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +24,19 @@ _TOGETHER = 1024
 
 #: Values of a caller's kernel between two looks at the clock and at Ctrl-C.
 _VALUES_PER_POLL = 2**16
+
+
+class Precision(IntEnum):
+    """Where Kβ is summed again in float64."""
+
+    FLOAT32 = 0  # nowhere, unless that costs next to nothing
+    KINKS = 1  # near the kinks of the loss, where an error counts most
+    FLOAT64 = 2  # everywhere
+
+    @property
+    def higher(self) -> Precision:
+        """The next one."""
+        return Precision(min(self + 1, Precision.FLOAT64))
 
 
 def kernel_matrix(objective: KernelObjective | KernelCrammerSingerObjective) -> Array:
@@ -55,19 +70,21 @@ def exact_values(
 
 
 def values_with_error(
-    objective: KernelObjective, beta: Array, z: Array, doubts: int, monitor: Monitor
+    objective: KernelObjective, beta: Array, z: Array, precision: Precision, monitor: Monitor
 ) -> tuple[Array, SumError | None]:
     """Return Kβ, and its error if it has one: z from float32 rows, unless float64 is not felt.
 
     Once it was doubted, float64 is made of it near the kinks of the loss; then everywhere.
     """
     n_values = len(beta) * int(np.count_nonzero(beta))
-    if doubts > 1 or affords_float64(objective.problem.X, n_values):
+    if precision is Precision.FLOAT64 or affords_float64(objective.problem.X, n_values):
         exact = exact_values(objective, beta, monitor)
         if exact is not None:
             return exact, None
     error = _error(objective, beta, z)
-    return _sharpened(objective, beta, z, error, monitor) if doubts else (z, error)
+    if precision is Precision.FLOAT32:
+        return z, error
+    return _exact_near_kinks(objective, beta, z, error, monitor)
 
 
 def _error(objective: KernelObjective, beta: Array, z: Array) -> SumError:
@@ -91,7 +108,7 @@ def _exact_at(objective: KernelObjective, beta: Array, rows: NDArray[np.intp]) -
     return values
 
 
-def _sharpened(
+def _exact_near_kinks(
     objective: KernelObjective, beta: Array, z: Array, error: SumError, monitor: Monitor
 ) -> tuple[Array, SumError]:
     """Make the sums of the samples near a kink in float64: an error counts most there."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
-from maxmargin.objectives.base import Intercept, Objective, PrimalDual
+from maxmargin.objectives.base import Intercept, PrimalDual
 from maxmargin.objectives.l1 import L1Objective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution
@@ -137,10 +137,9 @@ class L1:
 
     name = "l1"
 
-    def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
+    def solve(self, objective: L1Objective, monitor: Monitor, start: Start) -> Solution:
         """Descend at growing costs, then at those given, until the monitor says stop."""
         require(objective, self.name, (L1Objective,))
-        assert isinstance(objective, L1Objective)
         working = _WorkingSet(objective, start)
         if start.w is None or start.beta is None:
             status = self._approach(working, monitor)

@@ -11,10 +11,10 @@ from maxmargin.solution import Solution
 from maxmargin.solvers.base import Solver, Start
 
 
-def settled(
+def retried(
     solver: Solver, objective: KernelObjective, monitor: Monitor, found: Solution
 ) -> Solution:
-    """Return the solution of a fit; of a stalled one, after as many iterations with less in it."""
+    """Return the solution of a fit; of one that stalled, after as many iterations on less."""
     reduced = objective.reduced(found.w, found.b, found.beta)
     if found.status is not Status.STALLED or reduced is None:
         return found
