@@ -60,6 +60,7 @@ lint: $(VENV)/.stamp-lint
 	PYTHONPATH=src $(VENV)/bin/lint-imports
 	$(VENV)/bin/codespell
 	$(PY) tools/check_words.py
+	$(PY) tools/check_sizes.py
 	$(VENV)/bin/repo-review .
 	$(PY) tools/check_includes.py
 	$(PY) tools/check_lengths.py $(LENGTHS)

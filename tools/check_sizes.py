@@ -1,4 +1,4 @@
-"""Refuse files of more than 400 lines and Python functions of more than 60: split them by subject."""
+"""Refuse files of more than 400 lines and Python functions of more than 60."""
 
 import ast
 import subprocess
