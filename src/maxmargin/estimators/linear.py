@@ -85,8 +85,10 @@ _ATTRIBUTES = """coef_ : ndarray of shape (n_problems, n_features), or (n_featur
         (time, epoch, primal, dual, gap) at each gap check.
     support_ : ndarray
         Indices of the support vectors.
-    alpha_, slack_ : ndarray, or list of one for each problem
-        α_i of every training sample; ξ_i, after `samples(X, y)`, which has a table of both.
+    alpha_ : ndarray, or list of one for each problem
+        α_i of every training sample.
+    slack_ : ndarray, or list of one for each problem
+        ξ_i of every training sample, after `samples(X, y)`, which has a table of both.
     n_iter_ : int
         Epochs or Newton steps."""
 
@@ -328,6 +330,15 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
     Attributes
     ----------
     {_ATTRIBUTES}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from maxmargin import LinearSVR
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = LinearSVR(C=100.0, epsilon=5.0).fit(X, y)
+    >>> model.certificate_.relative_gap < 1e-3
+    True
     """
 
     def __init__(
