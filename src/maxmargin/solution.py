@@ -15,7 +15,7 @@ from maxmargin.objectives.base import NO_SHARES, Shares
 
 
 class Record(NamedTuple):
-    """One look at the progress of a fit."""
+    """One gap check of a fit."""
 
     time: float
     epoch: int
@@ -85,7 +85,7 @@ class Solution:
     state: Any = field(default=None, repr=False)
 
     def without_samples(self, *, weights: bool) -> Solution:
-        """Return it without β and the solver's state, and if told so without w."""
+        """Return it without β and the solver's state, and if wanted without w."""
         nothing = np.empty(0)
         return replace(self, beta=nothing, state=None, w=self.w if weights else nothing)
 

@@ -53,7 +53,7 @@ class Signed(Kernel):
 class OriginMarginObjective(NuObjective):
     """The point of the convex hull of all y_i φ(x_i) nearest to 0: the largest margin's direction.
 
-    That is the one-class problem of these points, with a bound that is not felt.
+    That is the one-class problem of these points, with a bound that is never active.
     """
 
     @classmethod
@@ -65,7 +65,7 @@ class OriginMarginObjective(NuObjective):
         return cls(at, HINGE, Intercept.NONE, Signed(kernel, problem.X, problem.y), nu_sum=1.0)
 
     @property
-    def hopeless(self) -> float:  # type: ignore[override]
+    def infeasible_above(self) -> float:  # type: ignore[override]
         """A dual value that shows that there is no margin, as far as numbers can tell."""
         longest = float(self.diagonal.max())
         return _HOPELESS / longest if longest > 0.0 else 0.0

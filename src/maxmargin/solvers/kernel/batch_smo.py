@@ -72,7 +72,7 @@ def solve_parts(
     nu_sums: Sequence[float | None],
     monitor: Monitor,
 ) -> list[Solution | Array]:
-    """Solve problems over some samples of a kernel matrix; β if the first look is no proof.
+    """Solve problems over some samples of a kernel matrix; β if the first gap check fails.
 
     `objective` is one of them; the others have the same loss and kind of intercept, and each its
     mass. `places`, a column, says where in the matrix a row of the tasks is. The monitor gives the
@@ -107,8 +107,8 @@ def solve_parts(
         own, tally = diagonal[begins[task] : ends[task]], verdict.tally
         error = expansion_error(coef, own, verdict.square, objective.value_rounding).spread
         error += UNIT * loss.target_scale * bool(error)  # of z + b at a kink
-        doubt = 4.0 * error * (float(totals[task]) + tally.size)
-        certificate = expansion_certificate(setting, tally, b, squares, doubt, Status.OPTIMAL)
+        error_bound = 4.0 * error * (float(totals[task]) + tally.size)
+        certificate = expansion_certificate(setting, tally, b, squares, error_bound, Status.OPTIMAL)
         proven = outcome.satisfied and certificate.relative_gap <= monitor.tol
         if not proven or (nu and short(coef, own, verdict.square)):
             return coef
