@@ -3,11 +3,11 @@
 import numpy as np
 
 
-def same_weights(first, second, **tolerance):
+def assert_same_weights(first, second, **tolerance):
     np.testing.assert_allclose(first.coef_, second.coef_, **tolerance)
     np.testing.assert_allclose(first.intercept_, second.intercept_, **tolerance)
 
 
-def same_bits(first, second):
+def assert_same_bits(first, second):
     np.testing.assert_array_equal(first.coef_, second.coef_)
     np.testing.assert_array_equal(first.intercept_, second.intercept_)

@@ -17,3 +17,10 @@ TEXTBOOK = {
     Cosine(): lambda x, z: x @ z / np.sqrt((x @ x) * (z @ z)),
 }
 KERNELS = pytest.mark.parametrize("kernel", TEXTBOOK, ids=lambda k: type(k).__name__)
+
+
+def scale_gamma(X, weight=None):
+    """γ of a Gaussian whose rule is "scale"."""
+    kernel = Gaussian("scale").fitted(X, weight)
+    assert isinstance(kernel, Gaussian)
+    return kernel.gamma

@@ -3,6 +3,7 @@ same problem and so the same optimum.
 """
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 from scipy import sparse
@@ -73,6 +74,20 @@ def classes(n=60, d=4, n_classes=5, seed=0):
     return as_float32(X), y
 
 
+def clusters(n_classes, n=None, d=8, seed=0, noise=0.1):
+    """Classes of equal size, each around a place of its own."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n or 3 * n_classes) % n_classes
+    return rng.normal(size=(n_classes, d))[y] + noise * rng.normal(size=(len(y), d)), y
+
+
+def many_classes(n_classes=20, n=200):
+    """Classes that overlap, with so many pairs that a short time does not suffice for all."""
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % n_classes
+    return rng.normal(size=(n, 3)) + rng.normal(size=(n_classes, 3))[y], y
+
+
 def joint(X, y, n_classes, intercept=Intercept.NONE, *, C=1.0, weights=None, scaling=1.0):
     cost = np.full(len(y), C) if weights is None else C * np.asarray(weights, dtype=np.float64)
     return CrammerSingerObjective(
@@ -114,6 +129,16 @@ def larger(loss=HINGE, intercept=Intercept.FREE, C=0.1):
     y = X @ rng.normal(size=20) / 2 + 0.5 + rng.normal(size=2000)
     y = np.where(y > 0, 1.0, -1.0) if loss.one_sided else y
     return objective_of(loss, intercept, C=C, X=X, y=y)
+
+
+@cache
+def weighted(loss, intercept, storage="dense"):
+    """An Objective with costs that differ by sample, and an intercept that is scaled."""
+    objective = objective_of(loss, intercept, C=1.7, scaling=2.5, weights=weights_for(60))
+    X = store(objective.problem.X, storage)
+    return objective_of(
+        loss, intercept, X=X, y=objective.problem.y, C=1.7, scaling=2.5, weights=weights_for(60)
+    )
 
 
 def weights_for(n, seed=0):

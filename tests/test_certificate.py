@@ -3,6 +3,7 @@
 import math
 from dataclasses import astuple
 from functools import cache
+from typing import Any
 
 import hypothesis.extra.numpy as hnp
 import numpy as np
@@ -271,7 +272,7 @@ def test_a_dual_of_zero_proves_nothing_relative():
 
 
 def certificate_with(**values):
-    numbers = {"primal": 1.0, "dual": 0.5, "gap": 0.5, "relative_gap": 1.0}
+    numbers: dict[str, Any] = {"primal": 1.0, "dual": 0.5, "gap": 0.5, "relative_gap": 1.0}
     support = {"n_support_free": 1, "n_support_bounded": 2, "status": Status.OPTIMAL}
     others = {"kkt_violation": 0.1, "margin": 0.5, "slack_sum": 3.0}
     return Certificate(**(numbers | support | others | values))

@@ -2,34 +2,14 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 
 from maxmargin import SVC, LinearSVC, NuSVC
 from maxmargin.calibration.leave_one_out import Span, squared_by_leverages
-
-
-def blobs(n_classes, n=120, spread=1.5, seed=0):
-    rng = np.random.default_rng(seed)
-    label = np.arange(n) % n_classes
-    X = rng.normal(size=(n, 6)) + spread * rng.normal(size=(n_classes, 6))[label]
-    return X, np.array(list("jihgfedcba"))[label]
-
-
-def check(model, X):
-    """Check what holds of all probabilities; return them."""
-    P = model.predict_proba(X)
-    assert P.shape == (len(X) if isinstance(X, list) else X.shape[0], len(model.classes_))
-    assert np.isfinite(P).all()
-    assert (P > 0.0).all()
-    assert_allclose(P.sum(axis=1), 1.0, atol=1e-12)
-    assert_array_equal(model.classes_[P.argmax(axis=1)], model.predict(X))
-    logs = model.predict_log_proba(X)
-    assert_allclose(logs, np.log(P))
-    assert_array_equal(model.classes_[logs.argmax(axis=1)], model.predict(X))
-    return P
+from probabilities import blobs, check_probabilities
 
 
 @pytest.mark.parametrize("model", [LinearSVC(), SVC(), SVC(kernel="linear")], ids=repr)
@@ -43,7 +23,7 @@ def test_few_samples_have_the_scores_of_all(model, monkeypatch):
     assert_allclose(training.stands_for.sum(), 600)
     error = np.abs(found - exact[training.places])
     assert np.median(error) < 0.02
-    check(model, X)
+    check_probabilities(model, X)
 
 
 def brute_force(model, X, y):

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import svm
 from sklearn.metrics.pairwise import rbf_kernel
 
 from maxmargin import (
@@ -21,7 +22,6 @@ from maxmargin import (
 from maxmargin.kernels import Linear
 from maxmargin.losses import HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
-from sklearn import svm
 from synthetic import free_svc
 
 

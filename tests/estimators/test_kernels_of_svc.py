@@ -173,13 +173,6 @@ def test_a_function_that_is_no_kernel_is_refused_at_once(multi_class):
     assert len(calls) <= 2
 
 
-@pytest.mark.parametrize(("jobs", "expected"), [(1, 20.0), (2, 10.0), (8, 20.0 / 3.0)])
-def test_the_cache_that_is_given_is_that_of_all_pairs(jobs, expected):
-    """Half of it for what they share, half for those that are solved at a time."""
-    assert SVC(cache_size=40.0)._kernel_solver(3, jobs).cache_size == pytest.approx(expected)
-    assert SVC(cache_size=40.0)._kernel_solver(1, jobs).cache_size == 40.0
-
-
 def test_a_given_matrix_is_predicted_from_in_blocks(monkeypatch):
     X, y = IRIS
     K = rbf_kernel(X)

@@ -13,10 +13,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from choices import BOTH, EXACT
-from comparisons import same_bits, same_weights
+from comparisons import assert_same_bits, assert_same_weights
 from maxmargin import LinearSVC, Problem, Status
 from maxmargin.estimators import _linear
 from maxmargin.solvers import DualCD
+from recording import recording
 from synthetic import csr, free_svc, free_svr, overlapping, regression, separable, weights_for
 
 X, Y = overlapping(80, 5)
@@ -29,7 +30,7 @@ IRIS = load_iris(return_X_y=True)
 
 @BOTH
 def test_lam_is_one_over_n_c(Model, data):
-    same_bits(
+    assert_same_bits(
         Model(C=0.25, random_state=0).fit(*data), Model(lam=1 / 20, random_state=0).fit(*data)
     )
 
@@ -38,13 +39,13 @@ def test_lam_counts_weights_as_repetitions():
     weights = np.random.default_rng(0).integers(0, 3, size=80)
     weighted = free_svc(lam=0.01, tol=1e-10).fit(X, Y, weights)
     repeated = free_svc(lam=0.01, tol=1e-10).fit(np.repeat(X, weights, 0), np.repeat(Y, weights))
-    same_weights(weighted, repeated, rtol=1e-3, atol=3e-4)
+    assert_same_weights(weighted, repeated, rtol=1e-3, atol=3e-4)
 
 
 @BOTH
 def test_sample_weights_multiply_c(Model, data):
     twice = Model(tol=1e-10).fit(*data, np.full(80, 2.0))
-    same_weights(twice, Model(C=2.0, tol=1e-10).fit(*data), rtol=1e-3, atol=3e-4)
+    assert_same_weights(twice, Model(C=2.0, tol=1e-10).fit(*data), rtol=1e-3, atol=3e-4)
 
 
 @BOTH
@@ -53,27 +54,27 @@ def test_weight_zero_leaves_a_sample_out(Model, data):
     live = weights > 0
     everyone = Model(tol=1e-10).fit(*data, weights)
     some = Model(tol=1e-10).fit(data[0][live], data[1][live], weights[live])
-    same_weights(everyone, some, rtol=1e-3, atol=3e-4)
+    assert_same_weights(everyone, some, rtol=1e-3, atol=3e-4)
 
 
 def test_class_weights_are_sample_weights():
     by_class = free_svc(class_weight={-1.0: 0.5, 1.0: 3.0}, tol=1e-10).fit(X, Y)
     by_sample = free_svc(tol=1e-10).fit(X, Y, np.where(Y > 0, 3.0, 0.5))
-    same_weights(by_class, by_sample, rtol=1e-3, atol=3e-4)
+    assert_same_weights(by_class, by_sample, rtol=1e-3, atol=3e-4)
 
 
 def test_class_weights_multiply_sample_weights():
     weights = weights_for(80)
     both = free_svc(class_weight={1.0: 3.0}, tol=1e-10).fit(X, Y, weights)
     product = free_svc(tol=1e-10).fit(X, Y, weights * np.where(Y > 0, 3.0, 1.0))
-    same_weights(both, product, rtol=1e-3, atol=3e-4)
+    assert_same_weights(both, product, rtol=1e-3, atol=3e-4)
 
 
 def test_balanced_gives_classes_equal_weight():
     counts = {label: (label == Y).sum() for label in (-1.0, 1.0)}
     weights = np.array([80 / (2 * counts[label]) for label in Y])
     balanced = free_svc(class_weight="balanced", tol=1e-10).fit(X, Y)
-    same_weights(balanced, free_svc(tol=1e-10).fit(X, Y, weights), rtol=1e-3, atol=3e-4)
+    assert_same_weights(balanced, free_svc(tol=1e-10).fit(X, Y, weights), rtol=1e-3, atol=3e-4)
 
 
 # ---- labels and classes
@@ -86,7 +87,7 @@ def test_labels_can_be_anything(negative, positive):
     labels = np.where(Y > 0, positive, negative)
     model = free_svc(random_state=0).fit(X, labels)
     assert model.classes_.tolist() == [negative, positive]
-    same_bits(model, free_svc(random_state=0).fit(X, Y))
+    assert_same_bits(model, free_svc(random_state=0).fit(X, Y))
     np.testing.assert_array_equal(model.predict(X) == positive, model.decision_function(X) > 0)
     assert set(model.predict(X)) <= {negative, positive}
 
@@ -125,7 +126,7 @@ def test_threads_do_not_change_a_bit(solver):
         free_svc(solver=solver, n_jobs=n_jobs, random_state=0, max_iter=10_000).fit(*IRIS)
         for n_jobs in (1, 2)
     )
-    same_bits(serial, threaded)
+    assert_same_bits(serial, threaded)
 
 
 @pytest.mark.parametrize(("n_classes", "columns"), [(2, None), (3, 3)])
@@ -173,7 +174,7 @@ def test_support_vectors_carry_the_model():
     counted = model.certificate_.n_support_free + model.certificate_.n_support_bounded
     assert len(support) == counted
     again = free_svc(tol=1e-8).fit(X[support], Y[support])
-    same_weights(model, again, rtol=1e-2, atol=1e-3)
+    assert_same_weights(model, again, rtol=1e-2, atol=1e-3)
 
 
 @BOTH
@@ -203,7 +204,7 @@ def test_nothing_is_known_before_the_fit(Model, data, attribute):
 def test_the_form_of_x_does_not_matter(Model, data, convert):
     plain = Model(tol=1e-9).fit(*data)
     formed = Model(tol=1e-9).fit(convert(data[0]), data[1])
-    same_weights(plain, formed, rtol=1e-3, atol=1e-3)
+    assert_same_weights(plain, formed, rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(
         formed.predict(convert(data[0])), plain.predict(data[0]), rtol=1e-3, atol=3e-3
     )
@@ -213,13 +214,14 @@ def test_the_form_of_x_does_not_matter(Model, data, convert):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("storage", ["dense", "csr"])
 def test_the_fit_neither_copies_nor_changes_x(Model, data, dtype, storage, monkeypatch):
-    seen = []
-    monkeypatch.setattr(_linear, "Problem", lambda X, *rest: seen.append(X) or Problem(X, *rest))
+    problem, calls = recording(Problem)
+    monkeypatch.setattr(_linear, "Problem", problem)
     given = data[0].astype(dtype) if storage == "dense" else csr(data[0], dtype=dtype)
     values = given if storage == "dense" else given.data
     before = values.copy()
     Model().fit(given, data[1])
-    used = seen[0] if storage == "dense" else seen[0].data
+    ((rows, *_),) = calls
+    used = rows if storage == "dense" else rows.data
     assert np.shares_memory(used, values)
     np.testing.assert_array_equal(values, before)
 

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from choices import BOTH, EXACT
-from comparisons import same_bits
+from comparisons import assert_same_bits
 from maxmargin import LinearSVC, Status
 from maxmargin.solvers import Newton
 from synthetic import free_svc, overlapping
@@ -117,16 +117,16 @@ class Watcher:
     def __init__(self, stop_after=None):
         self.events, self.models, self.stop_after = [], [], stop_after
 
-    def setup(self, estimator, context):  # noqa: ARG002
+    def setup(self, estimator, context):
         self.events.append("setup")
 
-    def teardown(self, estimator, context):  # noqa: ARG002
+    def teardown(self, estimator, context):
         self.events.append("teardown")
 
-    def on_fit_task_begin(self, estimator, context):  # noqa: ARG002
+    def on_fit_task_begin(self, estimator, context):
         self.events.append(f"begin {context.task_name}")
 
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):  # noqa: ARG002
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
         self.events.append(f"end {context.task_name}")
         if context.task_name == "look":
             self.models.append(fitted_estimator)
@@ -171,7 +171,7 @@ def test_a_callback_can_stop_the_fit():
 class Guest(Watcher):
     """Notes which estimators' tasks lie below those that end."""
 
-    def on_fit_task_end(self, estimator, context):  # noqa: ARG002
+    def on_fit_task_end(self, estimator, context):  # type: ignore[override] # asks for no model
         self.events += [below.estimator_name for below in context]
 
 
@@ -184,7 +184,7 @@ def test_a_callback_of_a_pipeline_finds_the_task_of_its_last_step():
 @BOTH
 def test_a_callback_does_not_change_the_model(Model, data):
     watched = Model(random_state=0).set_callbacks(Watcher()).fit(*data)
-    same_bits(watched, Model(random_state=0).fit(*data))
+    assert_same_bits(watched, Model(random_state=0).fit(*data))
 
 
 def test_a_callback_lives_through_several_classes():
@@ -207,7 +207,7 @@ def test_a_callback_sees_every_look_at_every_class(n_jobs):
 
 def test_a_callback_can_stop_one_class_or_all():
     class Content(Watcher):
-        def on_fit_task_end(self, estimator, context):  # noqa: ARG002
+        def on_fit_task_end(self, estimator, context):  # type: ignore[override] # asks for no model
             return context.task_name == self.stop_after
 
     for level, expected in [

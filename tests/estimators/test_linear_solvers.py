@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from choices import BOTH, EXACT
-from comparisons import same_bits
+from comparisons import assert_same_bits
 from maxmargin import Status
 from maxmargin.solvers import DualCD, Newton
 from synthetic import free_svc, overlapping
@@ -28,14 +28,14 @@ def test_a_solver_can_be_named(solver):
 @EXACT
 def test_random_state_of_numpy_is_like_pythons(Model, data, solver):
     first, second = (Model(solver=solver, random_state=s).fit(*data) for s in (3, np.int64(3)))
-    same_bits(first, second)
+    assert_same_bits(first, second)
 
 
 @BOTH
 @EXACT
 def test_random_state_fixes_every_bit(Model, data, solver):
     first, second = (Model(solver=solver, random_state=3).fit(*data) for _ in range(2))
-    same_bits(first, second)
+    assert_same_bits(first, second)
     np.testing.assert_array_equal(first.solution_.beta, second.solution_.beta)
 
 
@@ -47,6 +47,6 @@ def test_other_seeds_take_other_ways():
 
 
 def test_fits_leave_the_global_generator_alone():
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    before = np.random.get_state(legacy=False)["state"]["key"].copy()  # noqa: NPY002
     free_svc(solver="dual_cd", random_state=0).fit(X, Y)
-    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+    np.testing.assert_array_equal(np.random.get_state(legacy=False)["state"]["key"], before)  # noqa: NPY002

@@ -8,13 +8,7 @@ from maxmargin import SVC, Intercept, Problem, Status, certify
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.multiclass.unreached import Unreached
 from maxmargin.objectives import LinearObjective
-from synthetic import free_svc
-
-
-def many_classes(n_classes=20, n=200):
-    rng = np.random.default_rng(0)
-    y = np.arange(n) % n_classes
-    return rng.normal(size=(n, 3)) + rng.normal(size=(n_classes, 3))[y], y
+from synthetic import free_svc, many_classes
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

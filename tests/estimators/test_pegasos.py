@@ -1,5 +1,7 @@
 """PegasosClassifier: fit, streams, and one after the other."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
@@ -37,7 +39,7 @@ def test_few_samples_are_a_batch(n, settings):
     with pytest.warns(Warning, match="stopped by max_iter"):
         f = [model.fit(X[few], Y[few]).decision_function(X) for model in models]
     assert models[0].t_ == (8 if n == 32 else 8 * n)
-    assert np.allclose(*f, rtol=1e-9) == (n == 32)
+    assert np.allclose(f[0], f[1], rtol=1e-9) == (n == 32)
 
 
 def test_uniform_draws_and_streams_take_one_sample_a_step():
@@ -159,7 +161,7 @@ def test_classes_not_begun_at_an_interruption_have_a_model():
 
         def on_fit_task_begin(self, estimator, context): ...
 
-        def on_fit_task_end(self, estimator, context):  # noqa: ARG002
+        def on_fit_task_end(self, estimator, context):
             return context.task_name == "look"
 
     X, y = load_iris(return_X_y=True)
@@ -240,8 +242,9 @@ def test_a_stream_has_no_balanced_classes():
 
 
 def test_lambda_is_asked_for_by_its_name():
+    missing: Any = None
     with pytest.raises(ValueError, match="lam must be a positive finite number, got None"):
-        PegasosClassifier(None).fit(X, Y)
+        PegasosClassifier(missing).fit(X, Y)
 
 
 def test_minus_two_is_no_number_of_epochs():

@@ -17,6 +17,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 
 from maxmargin import SVC, LinearSVC, NuSVC
+from probabilities import blobs, check_probabilities
 
 MODELS = [
     SVC(),
@@ -36,47 +37,26 @@ MODELS = [
 EVERY = pytest.mark.parametrize("model", MODELS, ids=repr)
 
 
-def blobs(n_classes, n=120, spread=1.5, seed=0):
-    rng = np.random.default_rng(seed)
-    label = np.arange(n) % n_classes
-    X = rng.normal(size=(n, 6)) + spread * rng.normal(size=(n_classes, 6))[label]
-    return X, np.array(list("jihgfedcba"))[label]
-
-
-def check(model, X):
-    """Check what holds of all probabilities; return them."""
-    P = model.predict_proba(X)
-    assert P.shape == (len(X) if isinstance(X, list) else X.shape[0], len(model.classes_))
-    assert np.isfinite(P).all()
-    assert (P > 0.0).all()
-    assert_allclose(P.sum(axis=1), 1.0, atol=1e-12)
-    assert_array_equal(model.classes_[P.argmax(axis=1)], model.predict(X))
-    logs = model.predict_log_proba(X)
-    assert_allclose(logs, np.log(P))
-    assert_array_equal(model.classes_[logs.argmax(axis=1)], model.predict(X))
-    return P
-
-
 @EVERY
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 def test_the_most_probable_class_is_the_predicted_one(model, n_classes):
     X, y = blobs(n_classes)
     wide = 3.0 * np.random.default_rng(1).normal(size=(2000, 6))
     fitted = clone(model).fit(X, y)
-    check(fitted, X)
-    check(fitted, wide)
+    check_probabilities(fitted, X)
+    check_probabilities(fitted, wide)
 
 
 @pytest.mark.parametrize("model", [SVC(), LinearSVC(), LinearSVC(multi_class="ovo")], ids=repr)
 def test_it_is_so_at_the_boundary_itself(model):
     X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
-    check(clone(model).fit(X, [0, 0, 1, 1]), np.r_[X, [[0.0], [1e-300], [-1e-300]]])
+    check_probabilities(clone(model).fit(X, [0, 0, 1, 1]), np.r_[X, [[0.0], [1e-300], [-1e-300]]])
 
 
 @EVERY
 def test_it_is_so_with_ten_classes(model):
     X, y = blobs(10, n=200)
-    check(
+    check_probabilities(
         clone(model).set_params(tol=0.1).fit(X, y), np.random.default_rng(2).normal(size=(500, 6))
     )
 
@@ -88,7 +68,7 @@ def test_sparse_rows_have_the_same_probabilities(model):
     model = clone(model).set_params(tol=1e-6)
     expected = model.fit(X, y).predict_proba(X)
     rows = sparse.csr_array(X)
-    assert_allclose(check(model.fit(rows, y), rows), expected, atol=1e-3)
+    assert_allclose(check_probabilities(model.fit(rows, y), rows), expected, atol=1e-3)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -96,16 +76,18 @@ def test_a_kernel_matrix_and_a_function_do_as_the_kernel_does(n_classes):
     X, y = blobs(n_classes)
     K = rbf_kernel(X, X, gamma=0.1)
     expected = SVC(gamma=0.1, tol=1e-6).fit(X, y).predict_proba(X)
-    assert_allclose(check(SVC(kernel="precomputed", tol=1e-6).fit(K, y), K), expected, atol=1e-3)
+    assert_allclose(
+        check_probabilities(SVC(kernel="precomputed", tol=1e-6).fit(K, y), K), expected, atol=1e-3
+    )
     function = SVC(kernel=lambda A, B: rbf_kernel(A, B, gamma=0.1), tol=1e-6)
-    assert_allclose(check(function.fit(X, y), X), expected, atol=1e-3)
+    assert_allclose(check_probabilities(function.fit(X, y), X), expected, atol=1e-3)
 
 
 def test_a_part_of_a_large_kernel_matrix_is_enough(monkeypatch):
     monkeypatch.setattr("maxmargin.estimators._probability._MOST_SAMPLES", 60)
     X, y = blobs(3)
     K = rbf_kernel(X, X, gamma=0.1)
-    P = check(SVC(kernel="precomputed").fit(K, y), K)
+    P = check_probabilities(SVC(kernel="precomputed").fit(K, y), K)
     assert_allclose(P, SVC(gamma=0.1).fit(X, y).predict_proba(X), atol=1e-6)
 
 
@@ -116,39 +98,39 @@ def test_rare_classes_are_among_the_samples_that_are_drawn(monkeypatch):
     X[:3] += 20.0
     model = SVC().fit(X, y)
     assert np.count_nonzero(model._probabilities._fit.__self__.numbers == 2) == 3
-    assert check(model, X)[0, 2] > 0.5
+    assert check_probabilities(model, X)[0, 2] > 0.5
 
 
 @EVERY
 def test_two_samples_a_class_suffice(model):
     X = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 5.0], [5.0, 5.1], [9.0, 0.0], [9.1, 0.0]])
-    check(clone(model).fit(X, [0, 0, 1, 1, 2, 2]), X)
-    check(clone(model).fit(X[:4], [0, 0, 1, 1]), X)
+    check_probabilities(clone(model).fit(X, [0, 0, 1, 1, 2, 2]), X)
+    check_probabilities(clone(model).fit(X[:4], [0, 0, 1, 1]), X)
 
 
 def test_one_sample_a_class_suffices():
     X = np.array([[0.0, 0.0], [5.0, 5.0], [9.0, 0.0]])
     for model in (SVC(), LinearSVC()):
-        check(model.fit(X, [0, 1, 2]), X)
+        check_probabilities(model.fit(X, [0, 1, 2]), X)
 
 
 @pytest.mark.parametrize("model", [SVC(), LinearSVC(loss="squared_hinge")], ids=repr)
 def test_separable_classes_have_finite_odds(model):
     X, y = blobs(2, spread=30.0)
-    P = check(clone(model).fit(X, y), X)
+    P = check_probabilities(clone(model).fit(X, y), X)
     assert P.max(axis=1).min() > 0.95
     assert P.max() < 1.0
 
 
 def test_constant_values_give_the_shares_of_the_classes():
     X, y = np.zeros((100, 3)), np.repeat([0, 1], [80, 20])
-    P = check(LinearSVC().fit(X, y), X)
+    P = check_probabilities(LinearSVC().fit(X, y), X)
     assert_allclose(P[0], [0.8, 0.2], atol=0.02)
 
 
 def test_a_hard_margin_has_probabilities():
     X, y = blobs(2, spread=30.0)
-    check(SVC(C=np.inf).fit(X, y), X)
+    check_probabilities(SVC(C=np.inf).fit(X, y), X)
 
 
 def test_weights_of_zero_leave_samples_out():
@@ -162,7 +144,7 @@ def test_weights_of_zero_leave_samples_out():
 def test_weights_move_the_probabilities():
     X, y = np.zeros((100, 3)), np.repeat([0, 1], 50)
     weight = np.where(y == 0, 3.0, 1.0)
-    P = check(LinearSVC().fit(X, y, weight), X)
+    P = check_probabilities(LinearSVC().fit(X, y, weight), X)
     assert_allclose(P[0], [0.75, 0.25], atol=0.02)
 
 
@@ -233,14 +215,15 @@ def test_names_of_columns_cause_no_warning():
     frame = pandas.DataFrame(X, columns=list("uvwxyz"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        SVC().fit(frame, y).predict_proba(frame)
+        named = SVC().fit(frame, y).predict_proba(frame)
+    assert_array_equal(named, SVC().fit(X, y).predict_proba(X))
 
 
 def test_a_kernel_that_is_none_still_has_probabilities():
     X, y = blobs(2)
     with pytest.warns(ConvergenceWarning, match="stationary"):
         model = SVC(kernel="sigmoid", gamma=0.5, coef0=-1.0).fit(X, y)
-    check(model, X)
+    check_probabilities(model, X)
 
 
 def test_the_perceptron_has_probabilities():
@@ -248,7 +231,7 @@ def test_the_perceptron_has_probabilities():
     model = LinearSVC(loss="perceptron", solver="sgd", max_iter=50)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        check(model.fit(X, y), X)
+        check_probabilities(model.fit(X, y), X)
 
 
 @pytest.mark.parametrize(
@@ -263,19 +246,19 @@ def test_the_perceptron_has_probabilities():
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_other_ways_to_fit_have_probabilities_too(model, n_classes):
     X, y = blobs(n_classes)
-    check(clone(model).fit(X, y), X)
+    check_probabilities(clone(model).fit(X, y), X)
 
 
 def test_so_has_a_linear_hard_margin():
     X, y = blobs(3, spread=30.0)
-    check(LinearSVC(C=np.inf, penalized_intercept=False).fit(X, y), X)
+    check_probabilities(LinearSVC(C=np.inf, penalized_intercept=False).fit(X, y), X)
 
 
 def test_equal_rows_that_are_fitted_as_one_have_probabilities():
     X, y = blobs(3, n=1200)
     X, y = np.tile(X, (2, 1)), np.tile(y, 2)
     model = SVC(gamma=0.1).fit(X, y)
-    assert check(model, X).max() < 1.0
+    assert check_probabilities(model, X).max() < 1.0
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ X, Y = overlapping(30, 3)
 XR, YR = regression(30, 3)
 
 
-def proven_or_warned(model, X, y):
+def check_proven_or_warned(model, X, y):
     """Fit; a gap that is not proven must have been announced."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -73,7 +73,7 @@ def test_values_near_zero_are_not_taken_for_wild_columns():
     rows = X.copy()
     rows[::2, 0] = 1e-12
     assert wild_scales(rows) == ""
-    assert proven_or_warned(free_svc(), rows, Y) == []
+    assert check_proven_or_warned(free_svc(), rows, Y) == []
 
 
 @pytest.mark.parametrize("make", [np.asarray, csr], ids=["dense", "CSR"])
@@ -98,7 +98,7 @@ def test_scales_that_agree_get_no_advice():
 def test_extreme_features_are_solved_or_refused(solver, loss, size):
     model = free_svc(solver=solver, loss=loss)
     try:
-        proven_or_warned(model, size * X, Y)
+        check_proven_or_warned(model, size * X, Y)
     except (ValueError, FloatingPointError) as error:
         assert "X" in str(error)  # noqa: PT017
 
@@ -109,7 +109,7 @@ def test_extreme_features_are_solved_or_refused(solver, loss, size):
 def test_extreme_targets_are_solved_or_refused(solver, loss, size):
     model = free_svr(solver=solver, loss=loss)
     try:
-        proven_or_warned(model, XR, size * YR)
+        check_proven_or_warned(model, XR, size * YR)
     except (ValueError, FloatingPointError) as error:
         assert "y" in str(error)  # noqa: PT017
 
@@ -120,7 +120,7 @@ def test_extreme_targets_are_solved_or_refused(solver, loss, size):
 def test_extreme_costs_are_solved_or_refused(solver, loss, C):
     model = free_svc(solver=solver, loss=loss, C=C)
     try:
-        proven_or_warned(model, X, Y)
+        check_proven_or_warned(model, X, Y)
     except (ValueError, FloatingPointError) as error:
         assert "C" in str(error)  # noqa: PT017
 
@@ -165,4 +165,4 @@ def test_very_unequal_weights_are_solved(solver):
 def test_an_outlier_does_not_stop_the_fit(solver, loss, outlier):
     rows = X.copy()
     rows[3] *= outlier
-    proven_or_warned(free_svc(solver=solver, loss=loss), rows, Y)
+    check_proven_or_warned(free_svc(solver=solver, loss=loss), rows, Y)

@@ -20,6 +20,7 @@ def test_the_witness_shows_the_negative_direction():
     X = np.vstack([A, B])
     report = mercer_check(Sigmoid(1.0, -2.0), X, n_samples=100)
     K = Sigmoid(1.0, -2.0)(X[report.rows], X[report.rows])
+    assert report.witness is not None
     assert report.witness @ K @ report.witness == pytest.approx(report.smallest)
     assert report.smallest < 0
     assert len(report.rows) == report.n_samples == 16

@@ -14,14 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from maxmargin import SVC
+from synthetic import clusters
 
 IRIS = load_iris(return_X_y=True)
-
-
-def many(n_classes, n=None, d=8, seed=0, noise=0.1):
-    rng = np.random.default_rng(seed)
-    y = np.arange(n or 3 * n_classes) % n_classes
-    return rng.normal(size=(n_classes, d))[y] + noise * rng.normal(size=(len(y), d)), y
 
 
 def test_callbacks_see_one_problem():
@@ -42,7 +37,7 @@ def test_verbose_reports_one_problem(capsys):
     ids=["iterations", "time"],
 )
 def test_limits_leave_a_usable_model_and_warn(limit, message):
-    data = many(10, 1500, d=30, noise=1.0)
+    data = clusters(10, 1500, d=30, noise=1.0)
     model = SVC(multi_class="crammer_singer", C=1e3, tol=1e-12, **limit)
     with pytest.warns(ConvergenceWarning, match=message):
         model.fit(*data)
@@ -56,9 +51,9 @@ def test_ctrl_c_keeps_the_best_model(slow):
         time.sleep(2e-6 * A.shape[0] * B.shape[0])
         return rbf_kernel(A, B, 0.2)
 
-    data = many(10, 1500, d=30, noise=1.0)
-    setting = {"C": 1e4, "tol": 1e-12, "max_time": 60, "kernel": gaussian if slow else "rbf"}
-    model = SVC(multi_class="crammer_singer", **setting)
+    data = clusters(10, 1500, d=30, noise=1.0)
+    kernel = gaussian if slow else "rbf"
+    model = SVC(C=1e4, kernel=kernel, multi_class="crammer_singer", tol=1e-12, max_time=60)
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     begin = time.perf_counter()

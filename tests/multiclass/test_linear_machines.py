@@ -5,6 +5,7 @@ import pickle
 import signal
 import threading
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,17 +19,11 @@ from sklearn.multioutput import MultiOutputClassifier
 from maxmargin import SVC, LinearSVC, Status
 from maxmargin.multiclass.decomposition import votes
 from maxmargin.solvers import SGD, DualCD, KernelPegasos
-from synthetic import csr, free_svc, overlapping, weights_for
+from synthetic import clusters, csr, free_svc, overlapping, weights_for
 
 IRIS = load_iris(return_X_y=True)
 KINDS = pytest.mark.parametrize("kind", ["ovr", "crammer_singer", "ovo"])
 X, Y = overlapping(80, 5)
-
-
-def many(n_classes, n=None, d=8, seed=0):
-    rng = np.random.default_rng(seed)
-    y = np.arange(n or 3 * n_classes) % n_classes
-    return rng.normal(size=(n_classes, d))[y] + 0.1 * rng.normal(size=(len(y), d)), y
 
 
 # ---- layout
@@ -36,7 +31,7 @@ def many(n_classes, n=None, d=8, seed=0):
 
 @pytest.mark.parametrize(("kind", "rows"), [("ovr", 4), ("crammer_singer", 4), ("ovo", 6)], ids=str)
 def test_coef_has_a_row_for_each_class_or_pair(kind, rows):
-    data = many(4, 60)
+    data = clusters(4, 60)
     model = free_svc(multi_class=kind).fit(*data)
     assert model.coef_.shape == (rows, 8)
     assert model.intercept_.shape == (rows,)
@@ -65,7 +60,7 @@ def test_two_classes_of_one_problem_are_the_binary_model_of_twice_c():
 
 
 def test_one_against_one_is_svc_with_a_linear_kernel():
-    setting = {"C": 0.5, "tol": 1e-8}
+    setting: dict[str, Any] = {"C": 0.5, "tol": 1e-8}
     ours = free_svc(multi_class="ovo", **setting).fit(*IRIS)
     kernel = SVC(kernel="linear", **setting).fit(*IRIS)
     np.testing.assert_allclose(ours.coef_, kernel.coef_, rtol=1e-3, atol=1e-3)
@@ -118,7 +113,7 @@ def test_labels_can_be_anything_in_any_order(kind, names):
 def test_a_thousand_classes(kind):
     if kind == "ovo":
         pytest.skip("half a million problems")
-    data = many(1000, 2100, d=20)
+    data = clusters(1000, 2100, d=20)
     model = free_svc(multi_class=kind, tol=0.1, max_iter=3, solver="dual_cd")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -233,7 +228,7 @@ def test_verbose_reports_one_problem(capsys):
 
 
 def test_a_fit_stopped_by_time_warns_with_its_gap():
-    data = many(10, 3000, d=30)
+    data = clusters(10, 3000, d=30)
     model = free_svc(multi_class="crammer_singer", C=1e4, tol=1e-12, max_iter=None, max_time=0.05)
     noisy = data[0] + np.random.default_rng(0).normal(size=data[0].shape)
     with pytest.warns(ConvergenceWarning, match="stopped by max_time.*Raise max_time"):
@@ -242,7 +237,7 @@ def test_a_fit_stopped_by_time_warns_with_its_gap():
 
 
 def test_ctrl_c_keeps_the_best_model():
-    data = many(10, 3000, d=30)
+    data = clusters(10, 3000, d=30)
     noisy = data[0] + np.random.default_rng(0).normal(size=data[0].shape)
     model = free_svc(multi_class="crammer_singer", C=1e4, tol=1e-12, max_iter=None, max_time=60)
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
@@ -305,6 +300,6 @@ def test_when_time_is_over_no_problem_is_begun(kind, solver):
         pytest.skip("not a solver of the one problem of all classes")
     model = free_svc(multi_class=kind, solver=solver, max_time=1e-9, tol=1e-9)
     with pytest.warns(ConvergenceWarning, match="max_time"):
-        model.fit(*many(6, 600))
+        model.fit(*clusters(6, 600))
     assert {solution.status for solution in model.solutions_} == {Status.STOPPED_BY_TIME}
     assert all(np.max(solution.n_iter) <= 1 for solution in model.solutions_)

@@ -7,20 +7,14 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin import SVC, Intercept, Status
 from maxmargin.losses import SQUARED_HINGE
 from maxmargin.multiclass.unreached import Unreached
-from synthetic import free_svc
-
-
-def many_classes(n_classes=20, n=200):
-    rng = np.random.default_rng(0)
-    y = np.arange(n) % n_classes
-    return rng.normal(size=(n, 3)) + rng.normal(size=(n_classes, 3))[y], y
+from recording import recording
+from synthetic import free_svc, many_classes
 
 
 def test_problems_that_were_not_begun_are_answered_once_for_each_kind(monkeypatch):
     """There may be tens of thousands of pairs, and few numbers of samples and costs."""
-    made = []
-    make = Unreached._made
-    monkeypatch.setattr(Unreached, "_made", lambda *args: made.append(args) or make(*args))
+    make, made = recording(Unreached._made)
+    monkeypatch.setattr(Unreached, "_made", make)
     X, y = many_classes()
     for model in (SVC(max_time=1e-9), free_svc(multi_class="ovo", max_time=1e-9)):
         made.clear()

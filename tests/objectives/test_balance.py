@@ -1,7 +1,5 @@
 """A feasible dual point lies in its box and is balanced for a free intercept."""
 
-from functools import cache
-
 import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
@@ -11,25 +9,16 @@ from hypothesis import strategies as st
 from choices import ALL_INTERCEPTS, REGULARIZED_LOSSES
 from maxmargin import Intercept
 from maxmargin.losses import HINGE
-from synthetic import objective_of, store, weights_for
+from synthetic import objective_of, weighted
 
 DUALS = hnp.arrays(np.float64, 60, elements=st.floats(-1e3, 1e3))
-
-
-@cache
-def make(loss, intercept, storage="dense"):
-    objective = objective_of(loss, intercept, C=1.7, scaling=2.5, weights=weights_for(60))
-    X = store(objective.problem.X, storage)
-    return objective_of(
-        loss, intercept, X=X, y=objective.problem.y, C=1.7, scaling=2.5, weights=weights_for(60)
-    )
 
 
 @REGULARIZED_LOSSES
 @ALL_INTERCEPTS
 @given(beta=DUALS)
 def test_feasible_lies_in_the_box(loss, intercept, beta):
-    objective = make(loss, intercept)
+    objective = weighted(loss, intercept)
     beta = objective.feasible(beta)
     assert (beta >= objective.box.lower).all()
     assert (beta <= objective.box.upper).all()
@@ -38,7 +27,7 @@ def test_feasible_lies_in_the_box(loss, intercept, beta):
 @REGULARIZED_LOSSES
 @given(beta=DUALS)
 def test_feasible_is_balanced_for_a_free_intercept(loss, beta):
-    objective = make(loss, Intercept.FREE)
+    objective = weighted(loss, Intercept.FREE)
     size = np.abs(np.clip(beta, objective.box.lower, objective.box.upper)).sum()
     assert abs(objective.feasible(beta).sum()) <= 1e-14 * size
 
@@ -46,7 +35,7 @@ def test_feasible_is_balanced_for_a_free_intercept(loss, beta):
 @REGULARIZED_LOSSES
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_a_dual_point_of_one_sign_balances_to_zero(loss, sign):
-    objective = make(loss, Intercept.FREE)
+    objective = weighted(loss, Intercept.FREE)
     for seed in range(20):
         beta = objective.feasible(sign * np.random.default_rng(seed).random(60))
         np.testing.assert_allclose(beta, 0.0, atol=1e-13)
@@ -55,13 +44,13 @@ def test_a_dual_point_of_one_sign_balances_to_zero(loss, sign):
 @REGULARIZED_LOSSES
 @ALL_INTERCEPTS
 def test_feasible_leaves_a_feasible_point_alone(loss, intercept):
-    objective = make(loss, intercept)
+    objective = weighted(loss, intercept)
     once = objective.feasible(np.random.default_rng(3).normal(size=60))
     np.testing.assert_allclose(objective.feasible(once), once, rtol=1e-13)
 
 
 def test_feasible_does_not_touch_its_argument():
-    objective = make(HINGE, Intercept.FREE)
+    objective = weighted(HINGE, Intercept.FREE)
     beta = np.full(60, 100.0)
     objective.feasible(beta)
     np.testing.assert_array_equal(beta, 100.0)

@@ -1,7 +1,6 @@
 """Primal, dual and intercept of linear problems against ten lines of NumPy."""
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from choices import ALL_INTERCEPTS, REGULARIZED_LOSSES
 from maxmargin import Intercept
 from maxmargin.losses import HINGE
 from reference import objective as textbook
-from synthetic import LOSSES, STORAGES, TUBE, objective_of, store, weights_for
+from synthetic import LOSSES, STORAGES, TUBE, objective_of, weighted
 
 ALL_LOSSES = pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))
 ABSOLUTE_LOSSES = pytest.mark.parametrize("loss", [HINGE, TUBE], ids=["hinge", "tube"])
@@ -20,15 +19,6 @@ SQUARED_LOSSES = pytest.mark.parametrize(
     "loss", [loss for loss in LOSSES.values() if not loss.bounded], ids=lambda loss: loss.name
 )
 SEEDS = st.integers(0, 2**32 - 1)
-
-
-@cache
-def make(loss, intercept, storage="dense"):
-    objective = objective_of(loss, intercept, C=1.7, scaling=2.5, weights=weights_for(60))
-    X = store(objective.problem.X, storage)
-    return objective_of(
-        loss, intercept, X=X, y=objective.problem.y, C=1.7, scaling=2.5, weights=weights_for(60)
-    )
 
 
 def some_point(seed=0, d=4):
@@ -40,7 +30,7 @@ def some_point(seed=0, d=4):
 @ALL_INTERCEPTS
 @pytest.mark.parametrize("storage", STORAGES)
 def test_primal_equals_the_textbook(loss, intercept, storage):
-    objective = make(loss, intercept, storage)
+    objective = weighted(loss, intercept, storage)
     w, b = some_point()
     assert objective.primal(w, b) == pytest.approx(textbook.primal(objective, w, b), rel=1e-12)
 
@@ -49,7 +39,7 @@ def test_primal_equals_the_textbook(loss, intercept, storage):
 @ALL_INTERCEPTS
 @pytest.mark.parametrize("storage", STORAGES)
 def test_dual_equals_the_textbook(loss, intercept, storage):
-    objective = make(loss, intercept, storage)
+    objective = weighted(loss, intercept, storage)
     beta = objective.feasible(np.random.default_rng(1).normal(size=60))
     expected = textbook.dual(objective, beta)
     assert objective.dual(beta) == pytest.approx(expected, rel=1e-12, abs=1e-12)
@@ -57,7 +47,7 @@ def test_dual_equals_the_textbook(loss, intercept, storage):
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))
 def test_the_value_at_zero_is_that_of_the_primal_there(loss):
-    objective = make(loss, Intercept.FREE)
+    objective = weighted(loss, Intercept.FREE)
     at_zero = objective.primal(np.zeros(objective.problem.n_features), 0.0)
     assert objective.at_zero == pytest.approx(at_zero, rel=1e-14)
 
@@ -65,7 +55,7 @@ def test_the_value_at_zero_is_that_of_the_primal_there(loss):
 @REGULARIZED_LOSSES
 @ALL_INTERCEPTS
 def test_weights_of_a_dual_point_are_its_combination(loss, intercept):
-    objective = make(loss, intercept)
+    objective = weighted(loss, intercept)
     beta = objective.feasible(np.random.default_rng(2).normal(size=60))
     w, b = objective.weights_of(beta)
     np.testing.assert_allclose(w, beta @ objective.problem.X, rtol=1e-12)
@@ -75,20 +65,20 @@ def test_weights_of_a_dual_point_are_its_combination(loss, intercept):
 
 @ALL_INTERCEPTS
 def test_a_penalised_intercept_is_a_constant_feature(intercept):
-    objective = make(HINGE, intercept)
+    objective = weighted(HINGE, intercept)
     w, b = some_point()
     square = w @ w + ((b / 2.5) ** 2 if intercept is Intercept.PENALIZED else 0.0)
     assert objective.regularizer(w, b) == pytest.approx(square / 2, rel=1e-14)
 
 
 def test_the_perceptron_has_no_regularizer():
-    assert make(LOSSES["perceptron"], Intercept.FREE).regularizer(*some_point()) == 0.0
+    assert weighted(LOSSES["perceptron"], Intercept.FREE).regularizer(*some_point()) == 0.0
 
 
 @ABSOLUTE_LOSSES
 @given(seed=SEEDS)
 def test_best_intercept_equals_a_search_of_all_breakpoints(loss, seed):
-    objective = make(loss, Intercept.FREE)
+    objective = weighted(loss, Intercept.FREE)
     y, cost = objective.problem.y, objective.problem.cost
     z = 2.0 * np.random.default_rng(seed).normal(size=60)
     breakpoints = np.concatenate([y - z - loss.epsilon, y - z + loss.epsilon])
@@ -124,7 +114,7 @@ def test_best_intercept_with_ties_is_the_middle_of_the_best(loss, seed):
 @SQUARED_LOSSES
 @given(seed=SEEDS)
 def test_best_intercept_of_a_squared_loss_has_no_slope(loss, seed):
-    objective = make(loss, Intercept.FREE)
+    objective = weighted(loss, Intercept.FREE)
     y, cost = objective.problem.y, objective.problem.cost
     rng = np.random.default_rng(seed)
     z, start = 2.0 * rng.normal(size=60), 100.0 * rng.normal()
@@ -172,7 +162,7 @@ def test_best_intercept_of_a_regression_is_the_median():
 
 @ABSOLUTE_LOSSES
 def test_best_intercept_ignores_samples_of_cost_zero(loss):
-    objective = make(loss, Intercept.FREE)
+    objective = weighted(loss, Intercept.FREE)
     z = objective.problem.predict(some_point()[0], 0.0)
     live = objective.problem.cost > 0
     smaller = objective_of(

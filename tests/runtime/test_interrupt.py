@@ -96,6 +96,7 @@ def interrupt(program):
         text=True,
     )
     try:
+        assert child.stdout is not None
         first = child.stdout.readline()
         assert first == "begin\n", first + child.stdout.read()
         time.sleep(0.5)

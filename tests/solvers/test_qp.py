@@ -164,8 +164,9 @@ def test_limits_stop_it_with_a_point_that_is_worth_something():
     assert stopped.status is Status.STOPPED_BY_ITERATIONS
     assert stopped.n_iter == 3
     assert TOL < stopped.certificate.relative_gap < 1.0
-    monitor = Monitor(machine(Gaussian(0.3)), Stopping(TOL, None, 1e-9))
-    assert QP().solve(monitor.objective, monitor, Start()).status is Status.STOPPED_BY_TIME
+    objective = machine(Gaussian(0.3))
+    monitor = Monitor(objective, Stopping(TOL, None, 1e-9))
+    assert QP().solve(objective, monitor, Start()).status is Status.STOPPED_BY_TIME
 
 
 def test_a_tolerance_beyond_double_precision_is_not_claimed():

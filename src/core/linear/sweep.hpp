@@ -14,6 +14,14 @@ namespace maxmargin {
 // intercept moved in the last epoch: rows follow it across the kinks of their losses.
 constexpr double kInterceptDriftSlack = 2.0;
 
+// When a call ends: after so many epochs, with a gap that seems to be this fraction of the dual
+// value, or when the time is over.
+struct SweepBudget {
+  Size max_epochs;
+  double relative_target;
+  double seconds;
+};
+
 // Caller-owned; an epoch can be left at the deadline and taken up again.
 struct Sweep {
   Size n_active;

@@ -201,12 +201,23 @@ struct Formulas {
   }
 };
 
+// A point to be certified; all arrays are the caller's. If `answer` is given, the beta that belongs
+// to w is written there, and judges instead of `beta`.
+struct LinearPoint {
+  const double* w;
+  double b;
+  const double* beta;
+  double* answer;
+  double* dual_w;  // the rows' beta_i x_i are added to it
+};
+
 template <class Formulas, class Rows>
-MAXMARGIN_INLINE Tally certify_by(const Formulas& formulas, const Rows& rows, const double* w,
-                                  double b, const double* beta, double* answer, Size begin,
-                                  Size end, double* dual_w) {
+MAXMARGIN_INLINE Tally certify_by(const Formulas& formulas, const Rows& rows,
+                                  const LinearPoint& point, Size begin, Size end) {
+  const double b = point.b, *const beta = point.answer ? point.answer : point.beta;
+  double* const answer = point.answer;
   double f[kMaxChunk];
-  RowSum sum(rows, dual_w);
+  RowSum sum(rows, point.dual_w);
   Tally total;
   const auto judge = [&](Size from, Size count, const double* products) MAXMARGIN_INLINED {
     for (Size j = 0; j < count; ++j) f[j] = products[j] + b;
@@ -214,7 +225,7 @@ MAXMARGIN_INLINE Tally certify_by(const Formulas& formulas, const Rows& rows, co
     sum.add(from, count, beta + from);
     formulas.tally(f, beta + from, from, count, total);
   };
-  in_streams(rows, begin, end, w, judge);
+  in_streams(rows, begin, end, point.w, judge);
   sum.finish();
   return total;
 }
@@ -253,14 +264,12 @@ inline void balance_dual(const Judged& judged, double* beta, Size n) {
   with_formulas(judged, [&](auto formulas) { MAXMARGIN_CLONED(formulas.balance(beta, n)); });
 }
 
-// Rows begin <= i < end of the certificate of (w, b) by beta, and dual_w += their beta_i x_i. If
-// `answer` is given, the beta that belongs to w is written there, and judges.
+// Rows begin <= i < end of the certificate of a point.
 template <class Rows>
-Tally certify_rows(const Judged& judged, const Rows& rows, const double* w, double b,
-                   const double* beta, double* answer, Size begin, Size end, double* dual_w) {
+Tally certify_rows(const Judged& judged, const Rows& rows, const LinearPoint& point, Size begin,
+                   Size end) {
   return with_formulas(judged, [&](auto formulas) {
-    return MAXMARGIN_CLONED(
-        certify_by(formulas, rows, w, b, answer ? answer : beta, answer, begin, end, dual_w));
+    return MAXMARGIN_CLONED(certify_by(formulas, rows, point, begin, end));
   });
 }
 

@@ -67,17 +67,24 @@ MAXMARGIN_INLINE Pulled look_at(const double* alpha, const double* offset, Size 
   return {top, open - held};
 }
 
+// The problem of one sample, but for its pulls.
+struct SimplexProblem {
+  double cost;    // what alpha sums to
+  double square;  // of the row's length
+  double relax;   // < 2: how many times as far as the maximum a step goes
+};
+
 struct SimplexStep {
   double bracket;  // the sample's share of the gap before the step
   double gain;     // of the dual by the step
 };
 
-// Moves alpha, `relax` < 2 times as far as the maximum, as in successive over-relaxation
-// (Mangasarian and Musicant 1999): the dual never falls, and with relax > 1 ill-conditioned
-// problems need fewer steps. `moved` is the change of beta = -alpha + constant.
-MAXMARGIN_INLINE SimplexStep project(double* alpha, const double* pull, double top, Size length,
-                                     double cost, double square, double relax, double* moved) {
-  const double scale = relax / square;
+// Moves alpha, `relax` times as far as the maximum, as in successive over-relaxation (Mangasarian
+// and Musicant 1999): the dual never falls, and with relax > 1 ill-conditioned problems need fewer
+// steps. `moved` is the change of beta = -alpha + constant.
+MAXMARGIN_INLINE SimplexStep project(const SimplexProblem& problem, double top, Size length,
+                                     const double* pull, double* alpha, double* moved) {
+  const double cost = problem.cost, square = problem.square, scale = problem.relax / square;
   double bracket = 0.0, largest = -std::numeric_limits<double>::infinity(), sum = 0.0, count = 0.0;
 #pragma omp simd reduction(+ : bracket, sum, count) reduction(max : largest)
   for (Size j = 0; j < length; ++j) {

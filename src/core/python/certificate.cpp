@@ -16,9 +16,94 @@ struct BoundJudged {
   Size n_samples;
 };
 
-}  // namespace
+void make_judged(BoundJudged* self, In<double> y, In<double> cost, double target_scale,
+                 double epsilon, bool one_sided, bool bounded) {
+  const Size n = static_cast<Size>(y.shape(0));
+  require_length(cost, n, "cost");
+  new (self)
+      BoundJudged{Judged{y.data(), cost.data(), target_scale, epsilon, one_sided, bounded}, n};
+}
 
-void bind_certificate(nb::module_& m) {
+void clip(const BoundJudged& self, In<double> beta, Out out) {
+  require_length(beta, self.n_samples, "beta");
+  require_length(out, self.n_samples, "out");
+  nb::gil_scoped_release release;
+  clip_dual(self.judged, beta.data(), self.n_samples, out.data());
+}
+
+void balance(const BoundJudged& self, Out beta) {
+  require_length(beta, self.n_samples, "beta");
+  nb::gil_scoped_release release;
+  balance_dual(self.judged, beta.data(), self.n_samples);
+}
+
+Tally tally_point(const BoundJudged& self, const Rows& rows, const LinearPoint& point, Size begin,
+                  Size end) {
+  nb::gil_scoped_release release;
+  return std::visit(
+      [&](const auto& view) { return certify_rows(self.judged, view, point, begin, end); },
+      rows.view);
+}
+
+template <class Beta>
+void require_point(const BoundJudged& self, const Rows& rows, const In<double>& w, const Beta& beta,
+                   const Out& dual_w) {
+  require(rows.n_samples() == self.n_samples, "judge and rows differ in length");
+  require_length(w, rows.n_features(), "w");
+  require_length(beta, self.n_samples, "beta");
+  require_length(dual_w, rows.n_features(), "dual_w");
+}
+
+Tally tally(const BoundJudged& self, const Rows& rows, In<double> w, double b, In<double> beta,
+            Size begin, Size end, Out dual_w) {
+  rows.require_range(begin, end);
+  require_point(self, rows, w, beta, dual_w);
+  const LinearPoint point{w.data(), b, beta.data(), nullptr, dual_w.data()};
+  return tally_point(self, rows, point, begin, end);
+}
+
+Tally tally_answer(const BoundJudged& self, const Rows& rows, In<double> w, double b, Out beta,
+                   Size begin, Size end, Out dual_w) {
+  rows.require_range(begin, end);
+  require(!self.judged.bounded, "only a squared loss tells beta from w");
+  require_point(self, rows, w, beta, dual_w);
+  const LinearPoint point{w.data(), b, nullptr, beta.data(), dual_w.data()};
+  return tally_point(self, rows, point, begin, end);
+}
+
+Tally tally_known_values(const BoundJudged& self, In<double> f, In<double> beta) {
+  require_length(f, self.n_samples, "f");
+  require_length(beta, self.n_samples, "beta");
+  nb::gil_scoped_release release;
+  return tally_values(self.judged, f.data(), beta.data(), self.n_samples);
+}
+
+Offsets offsets_of(const BoundJudged& self, In<double> z, bool free, double mass) {
+  require_length(z, self.n_samples, "z");
+  nb::gil_scoped_release release;
+  return best_offsets(self.judged, z.data(), self.n_samples, free, mass);
+}
+
+double intercept_near(const BoundJudged& self, In<double> z, double b) {
+  require_length(z, self.n_samples, "z");
+  nb::gil_scoped_release release;
+  const Judged& judged = self.judged;
+  const Size n = self.n_samples;
+  const auto best = [&](auto one_sided) {
+    return judged.bounded
+               ? MAXMARGIN_CLONED(best_intercept_near<one_sided>(judged, z.data(), n, b))
+               : MAXMARGIN_CLONED(best_intercept_squared<one_sided>(judged, z.data(), n, b));
+  };
+  return judged.one_sided ? best(std::true_type{}) : best(std::false_type{});
+}
+
+Fractions fractions_of(const BoundJudged& self, In<double> f, In<double> beta) {
+  require_length(f, self.n_samples, "f");
+  require_length(beta, self.n_samples, "beta");
+  return fractions(self.judged, f.data(), beta.data(), self.n_samples);
+}
+
+void bind_tally(nb::module_& m) {
   nb::class_<Tally>(m, "Tally", "What some rows add to a certificate.")
       .def(nb::self + nb::self)
       .def_ro("losses", &Tally::losses)
@@ -30,7 +115,9 @@ void bind_certificate(nb::module_& m) {
       .def_ro("kkt_violation", &Tally::kkt_violation)
       .def_ro("n_free", &Tally::n_free)
       .def_ro("n_bounded", &Tally::n_bounded);
+}
 
+void bind_squares(nb::module_& m) {
   nb::class_<Squares>(m, "Squares", "The squared lengths of w and v and of what is between them.")
       .def(
           "__init__",
@@ -45,115 +132,28 @@ void bind_certificate(nb::module_& m) {
       .def_ro("own", &Squares::own)
       .def_ro("dual", &Squares::dual)
       .def_ro("apart", &Squares::apart);
+}
 
+void bind_judge(nb::module_& m) {
   nb::class_<BoundJudged>(m, "Judge", "Labels, costs and loss as the certificate reads them.")
-      .def(
-          "__init__",
-          [](BoundJudged* self, In<double> y, In<double> cost, double target_scale, double epsilon,
-             bool one_sided, bool bounded) {
-            const Size n = static_cast<Size>(y.shape(0));
-            require_length(cost, n, "cost");
-            new (self) BoundJudged{
-                Judged{y.data(), cost.data(), target_scale, epsilon, one_sided, bounded}, n};
-          },
-          "y"_a.noconvert(), "cost"_a.noconvert(), "target_scale"_a, "epsilon"_a, "one_sided"_a,
-          "bounded"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
-      .def(
-          "clip",
-          [](const BoundJudged& self, In<double> beta, Out out) {
-            require_length(beta, self.n_samples, "beta");
-            require_length(out, self.n_samples, "out");
-            nb::gil_scoped_release release;
-            clip_dual(self.judged, beta.data(), self.n_samples, out.data());
-          },
-          "beta"_a, "out"_a, "beta inside its box.")
-      .def(
-          "balance",
-          [](const BoundJudged& self, Out beta) {
-            require_length(beta, self.n_samples, "beta");
-            nb::gil_scoped_release release;
-            balance_dual(self.judged, beta.data(), self.n_samples);
-          },
-          "beta"_a.noconvert(), "Scale entries of a beta inside its box until they sum to 0.")
-      .def(
-          "tally",
-          [](const BoundJudged& self, const Rows& rows, In<double> w, double b, In<double> beta,
-             Size begin, Size end, Out dual_w) {
-            rows.require_range(begin, end);
-            require(rows.n_samples() == self.n_samples, "judge and rows differ in length");
-            require_length(w, rows.n_features(), "w");
-            require_length(beta, self.n_samples, "beta");
-            require_length(dual_w, rows.n_features(), "dual_w");
-            nb::gil_scoped_release release;
-            return std::visit(
-                [&](const auto& view) {
-                  return certify_rows(self.judged, view, w.data(), b, beta.data(), nullptr, begin,
-                                      end, dual_w.data());
-                },
-                rows.view);
-          },
-          "rows"_a, "w"_a, "b"_a, "beta"_a, "begin"_a, "end"_a, "dual_w"_a)
-      .def(
-          "tally_answer",
-          [](const BoundJudged& self, const Rows& rows, In<double> w, double b, Out beta,
-             Size begin, Size end, Out dual_w) {
-            rows.require_range(begin, end);
-            require(!self.judged.bounded, "only a squared loss tells beta from w");
-            require(rows.n_samples() == self.n_samples, "judge and rows differ in length");
-            require_length(w, rows.n_features(), "w");
-            require_length(beta, self.n_samples, "beta");
-            require_length(dual_w, rows.n_features(), "dual_w");
-            nb::gil_scoped_release release;
-            return std::visit(
-                [&](const auto& view) {
-                  return certify_rows(self.judged, view, w.data(), b, nullptr, beta.data(), begin,
-                                      end, dual_w.data());
-                },
-                rows.view);
-          },
-          "rows"_a, "w"_a, "b"_a, "beta"_a, "begin"_a, "end"_a, "dual_w"_a,
-          "By the beta that belongs to w, which is written.")
-      .def(
-          "tally_values",
-          [](const BoundJudged& self, In<double> f, In<double> beta) {
-            require_length(f, self.n_samples, "f");
-            require_length(beta, self.n_samples, "beta");
-            nb::gil_scoped_release release;
-            return tally_values(self.judged, f.data(), beta.data(), self.n_samples);
-          },
-          "f"_a, "beta"_a, "Without the rows, where the values f(x_i) are known.")
-      .def(
-          "best_offsets",
-          [](const BoundJudged& self, In<double> z, bool free, double mass) {
-            require_length(z, self.n_samples, "z");
-            nb::gil_scoped_release release;
-            return best_offsets(self.judged, z.data(), self.n_samples, free, mass);
-          },
-          "z"_a, "free"_a, "mass"_a, "What minimises P at values z: b, and the number in the loss.")
-      .def(
-          "best_intercept",
-          [](const BoundJudged& self, In<double> z, double b) {
-            require_length(z, self.n_samples, "z");
-            nb::gil_scoped_release release;
-            const Judged& judged = self.judged;
-            const auto best = [&](auto one_sided) {
-              return judged.bounded ? MAXMARGIN_CLONED(best_intercept_near<one_sided>(
-                                          judged, z.data(), self.n_samples, b))
-                                    : MAXMARGIN_CLONED(best_intercept_squared<one_sided>(
-                                          judged, z.data(), self.n_samples, b));
-            };
-            return judged.one_sided ? best(std::true_type{}) : best(std::false_type{});
-          },
-          "z"_a, "b"_a, "What minimises P at values z: b, sought from this one on.")
-      .def(
-          "fractions",
-          [](const BoundJudged& self, In<double> f, In<double> beta) {
-            require_length(f, self.n_samples, "f");
-            require_length(beta, self.n_samples, "beta");
-            return fractions(self.judged, f.data(), beta.data(), self.n_samples);
-          },
-          "f"_a, "beta"_a);
+      .def("__init__", &make_judged, "y"_a.noconvert(), "cost"_a.noconvert(), "target_scale"_a,
+           "epsilon"_a, "one_sided"_a, "bounded"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+      .def("clip", &clip, "beta"_a, "out"_a, "beta inside its box.")
+      .def("balance", &balance, "beta"_a.noconvert(),
+           "Scale entries of a beta inside its box until they sum to 0.")
+      .def("tally", &tally, "rows"_a, "w"_a, "b"_a, "beta"_a, "begin"_a, "end"_a, "dual_w"_a)
+      .def("tally_answer", &tally_answer, "rows"_a, "w"_a, "b"_a, "beta"_a, "begin"_a, "end"_a,
+           "dual_w"_a, "By the beta that belongs to w, which is written.")
+      .def("tally_values", &tally_known_values, "f"_a, "beta"_a,
+           "Without the rows, where the values f(x_i) are known.")
+      .def("best_offsets", &offsets_of, "z"_a, "free"_a, "mass"_a,
+           "What minimises P at values z: b, and the number in the loss.")
+      .def("best_intercept", &intercept_near, "z"_a, "b"_a,
+           "What minimises P at values z: b, sought from this one on.")
+      .def("fractions", &fractions_of, "f"_a, "beta"_a);
+}
 
+void bind_verdict(nb::module_& m) {
   nb::class_<Offsets>(m, "Offsets", "An intercept, and the margin or tube.")
       .def_ro("b", &Offsets::b)
       .def_ro("number", &Offsets::number);
@@ -168,6 +168,15 @@ void bind_certificate(nb::module_& m) {
       .def_ro("square", &Verdict::square)
       .def_ro("tally", &Verdict::tally)
       .def_ro("fractions", &Verdict::fractions);
+}
+
+}  // namespace
+
+void bind_certificate(nb::module_& m) {
+  bind_tally(m);
+  bind_squares(m);
+  bind_judge(m);
+  bind_verdict(m);
 }
 
 }  // namespace maxmargin

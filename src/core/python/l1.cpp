@@ -30,6 +30,13 @@ void append(L1WorkingSet& self, const Rows& rows, InOrder features) {
   MAXMARGIN_CLONED(self.extend(1.0));
 }
 
+void restart(L1WorkingSet& self, In<double> w) {
+  require_length(w, self.count(), "w");
+  std::copy_n(w.data(), self.w.size(), self.w.begin());
+  nb::gil_scoped_release release;
+  MAXMARGIN_CLONED(self.restart());
+}
+
 }  // namespace
 
 void bind_l1(nb::module_& m) {
@@ -45,15 +52,7 @@ void bind_l1(nb::module_& m) {
           "value"_a, "penalty"_a, "Pack a column of this value: that of the intercept.")
       .def("scale_costs", &L1WorkingSet::scale_costs, "by"_a,
            "Multiply all costs; `restart` is to follow.")
-      .def(
-          "restart",
-          [](L1WorkingSet& self, In<double> w) {
-            require_length(w, self.count(), "w");
-            std::copy_n(w.data(), self.w.size(), self.w.begin());
-            nb::gil_scoped_release release;
-            MAXMARGIN_CLONED(self.restart());
-          },
-          "w"_a, "Go to w, with residuals of its own.")
+      .def("restart", &restart, "w"_a, "Go to w, with residuals of its own.")
       .def(
           "descend",
           [](L1WorkingSet& self, Size max_epochs, double target, nb::callable stop) {

@@ -73,7 +73,7 @@ MAXMARGIN_INLINE Size solve_classes(ClassBlock& block, const Real* kernel, Size 
       if (!(violation > goal)) continue;
       ++steps;
       const double square = std::max(block.diagonal[k] + penalty, 1e-200);
-      project(alpha, at, top, stride, block.cost[k], square, kRelax, moved);
+      project({block.cost[k], square, kRelax}, top, stride, at, alpha, moved);
       const Real* __restrict row = kernel + k * q;
       for (Size j = 0; j < n_classes; ++j) {
         const double change = moved[j];

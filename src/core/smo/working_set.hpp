@@ -28,7 +28,6 @@ struct SmoProblem {
   const std::uint8_t* group;  // pairs are made within a group
   double epsilon;
   bool balanced;  // sums per group are kept: pairs; else single coordinates
-  int n_threads = 1;
 };
 
 // residual[begin .. end) -= sum over rows of change_r * row_r, by pieces that stay in the cache.
@@ -123,15 +122,17 @@ class Smo {
   std::vector<double> threshold;  // of each group, midway between its two sides
   bool stuck = false;             // nothing is left to gain that rounding would show
 
-  Smo(const SmoProblem& problem, Size working, Size capacity, Size first, RowSource source)
+  Smo(const SmoProblem& problem, Size working, Size capacity, Size first, RowSource source,
+      int n_threads)
       : beta(problem.n, 0.0),
         residual(problem.target, problem.target + problem.n),
         threshold(1 + *std::max_element(problem.group, problem.group + problem.n), 0.0),
         problem_(problem),
+        n_threads_(n_threads),
         n_groups_(static_cast<int>(threshold.size())),
         working_(std::min(working, problem.n)),
         cache_(problem.n, std::max(capacity, working_), std::max(first, working_),
-               std::move(source), problem.n_threads),
+               std::move(source), n_threads),
         member_(problem.n, 0),
         up_(problem.n),
         down_(problem.n),
@@ -245,7 +246,7 @@ class Smo {
     const Size n = problem_.n, count = static_cast<Size>(rows.size());
     std::vector<SmoLook> parts(static_cast<std::size_t>((n + kPart - 1) / kPart),
                                SmoLook(n_groups_));
-    const int n_threads = (count + kOwnWork) * n < kWorthThreads ? 1 : problem_.n_threads;
+    const int n_threads = (count + kOwnWork) * n < kWorthThreads ? 1 : n_threads_;
     in_threads(static_cast<Size>(parts.size()), n_threads, [&](Size first, Size last) {
       for (Size part = first; part < last; ++part) {
         const Size begin = part * kPart, end = std::min(begin + kPart, n);
@@ -388,6 +389,7 @@ class Smo {
   }
 
   SmoProblem problem_;
+  int n_threads_;
   double violation_ = 0.0;
   int n_groups_;
   Size working_;

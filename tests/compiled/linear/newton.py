@@ -24,7 +24,7 @@ class Core:
         self.objective, self.centre = objective, centre
         rows = Problem(X, problem.y, problem.cost).rows
         bias = _core.Bias(feature, ANCHOR)
-        self.level = _core.NewtonLevel(rows, objective.terms, bias, False, newton._BLAS)
+        self.level = _core.NewtonLevel(rows, objective.terms, bias, newton._BLAS)
 
     def go_to(self, w):
         self.level.start(w, SOFTNESS, self.centre, go_on)
@@ -35,10 +35,8 @@ class Core:
         return upper + np.triu(upper, 1).T
 
     def line_search(self, z, dz, w, gradient, direction, precision):
-        return _core.line_search(
-            self.objective.terms, self.centre, SOFTNESS, z, dz, gradient @ direction,
-            w @ direction, direction @ direction, precision,
-        )  # fmt: skip
+        line = _core.Line(z, dz, gradient @ direction, w @ direction, direction @ direction)
+        return _core.line_search(self.objective.terms, self.centre, SOFTNESS, line, precision)
 
 
 def make(loss, X=None):

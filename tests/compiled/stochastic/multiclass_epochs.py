@@ -43,11 +43,9 @@ class Core:
         self.descent.anchor[:] = anchor * np.arange(objective.n_classes)
 
     def run(self, epochs, seconds=1e9):
-        descent = self.descent
-        _core.descend(
-            descent.rows, self.objective.terms, self.method.core, descent.sampler, descent.window,
-            descent.random, epochs, False, seconds,
-        )  # fmt: skip
+        descent, budget = self.descent, _core.EpochBudget(epochs, False, seconds)
+        state = _core.EpochState(descent.sampler, descent.window, descent.random)
+        _core.descend(descent.rows, self.objective.terms, self.method.core, state, budget)
 
     def matrix(self, v):
         """The weights with the bias weights in the last column."""

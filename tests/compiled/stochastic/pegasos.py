@@ -25,7 +25,6 @@ class Core:
         self.method = PegasosMethod(self.settings, objective, self.iterate, bias, self.offset)
 
     def run(self, epochs, seconds=1e9):
-        _core.descend(
-            self.rows, self.objective.terms, self.method.core, self.descent.sampler,
-            self.descent.window, self.descent.random, epochs, False, seconds,
-        )  # fmt: skip
+        descent, budget = self.descent, _core.EpochBudget(epochs, False, seconds)
+        state = _core.EpochState(descent.sampler, descent.window, descent.random)
+        _core.descend(self.rows, self.objective.terms, self.method.core, state, budget)

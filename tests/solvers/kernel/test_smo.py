@@ -272,10 +272,9 @@ def test_settings_are_checked(settings):
 def test_residuals_are_right_however_many_rows_are_kept(capacity):
     X, y = samples(200)
     kernel, objective = Gaussian(0.3), make(Gaussian(0.3), X=X, y=y, C=10.0)
-    smo = _core.Smo(
-        KernelSamples(kernel, X).rows(), y, objective.box.lower, objective.box.upper,
-        np.zeros(200, dtype=np.uint8), 0.0, True, 16, capacity,
-    )  # fmt: skip
+    lower, upper, group = objective.box.lower, objective.box.upper, np.zeros(200, dtype=np.uint8)
+    problem = _core.SmoProblem(y, lower, upper, group, 0.0, True)
+    smo = _core.Smo(KernelSamples(kernel, X).rows(), problem, 16, capacity)
     for _ in range(30):
         smo.run(0.0, 0.0, 1, lambda: False)
         expected = y - kernel(X, X) @ smo.beta
@@ -327,7 +326,7 @@ def test_verbose_speaks_between_looks(monkeypatch, capfd):
 def test_sums_go_to_float64_before_a_stall_is_reported(monkeypatch):
     """With float32 sums, points that get no better are a reason for better sums."""
     sharpness = []
-    sums = smo_module.values_with_error
+    sums = kernel_sums.values_with_error
 
     def spied(objective, beta, z, doubts, monitor):
         sharpness.append(doubts)
@@ -351,10 +350,9 @@ def test_a_working_set_without_a_pair_of_one_group_is_not_the_end():
     beta, residual = np.zeros(2 * n), np.ones(2 * n)
     beta[0], residual[0] = 1.0, 0.0  # the one of the first group that may fall
     beta[n:-1], residual[n:-1] = 1.0, 0.0  # and the last one alone may rise
-    smo = _core.Smo(
-        KernelSamples(Gaussian(1.0), X).rows(), np.zeros(2 * n), np.zeros(2 * n), np.ones(2 * n),
-        group, 0.0, True, 4, 100,
-    )  # fmt: skip
+    zeros, ones = np.zeros(2 * n), np.ones(2 * n)
+    problem = _core.SmoProblem(zeros, zeros, ones, group, 0.0, True)
+    smo = _core.Smo(KernelSamples(Gaussian(1.0), X).rows(), problem, 4, 100)
     smo.go_on(beta, residual, 0.0)
     smo.run(1e-9, 0.0, 1, lambda: False)
     assert smo.steps > 0

@@ -38,10 +38,10 @@ class Core:
         return np.append(self.w, self.sweep.bias_weight)
 
     def run(self, epochs, target=0.0, seconds=FOREVER, *, free=False):
-        _core.dual_cd(
-            self.problem.rows, self.terms, self.problem.squared_norms, self.bias, free, self.beta,
-            self.w, self.order, self.sweep, self.random, epochs, target, seconds,
-        )  # fmt: skip
+        problem = _core.DualProblem(self.problem.rows, self.terms, self.problem.squared_norms)
+        self.bias = _core.Bias(self.bias.feature, self.bias.anchor, free)
+        state = _core.DualState(self.beta, self.order, self.bias, self.sweep, self.random)
+        _core.dual_cd(problem, state, self.w, _core.SweepBudget(epochs, target, seconds))
 
 
 def twin_state(objective):
@@ -126,7 +126,7 @@ def test_weights_are_summed_anew_after_a_look_that_is_no_proof(monkeypatch):
     sweep = _core.dual_cd
 
     def spied(*arguments):
-        kinds.append(arguments[6].dtype)
+        kinds.append(arguments[2].dtype)
         sweep(*arguments)
 
     looks, judge = [], Monitor.judge

@@ -14,8 +14,8 @@ from synthetic import solve as solve_by
 def descended(objective, feature, free=False, seed=0, stop=go_on):
     """A level after stochastic steps."""
     problem = objective.problem
-    bias = _core.Bias(FEATURE if feature else 0.0, 0.0)
-    level = _core.NewtonLevel(problem.rows, objective.terms, bias, free, newton._BLAS)
+    bias = _core.Bias(FEATURE if feature else 0.0, 0.0, free)
+    level = _core.NewtonLevel(problem.rows, objective.terms, bias, newton._BLAS)
     level.descend(problem.squared_norms, feature, _core.Random(seed), stop)
     return level
 

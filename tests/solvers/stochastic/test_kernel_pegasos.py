@@ -60,11 +60,9 @@ class Core:
         self.method = PegasosMethod(self.settings, objective, self.iterate, bias, self.offset)
 
     def run(self, epochs, seconds=1e9):
-        descent = self.descent
-        _core.descend(
-            descent.rows, descent.objective.terms, self.method.core, descent.sampler,
-            descent.window, descent.random, epochs, False, seconds,
-        )  # fmt: skip
+        descent, budget = self.descent, _core.EpochBudget(epochs, False, seconds)
+        state = _core.EpochState(descent.sampler, descent.window, descent.random)
+        _core.descend(descent.rows, descent.objective.terms, self.method.core, state, budget)
 
 
 def assert_equal_to_twin(loss, epochs, seed, **settings):

@@ -17,9 +17,9 @@ from synthetic import DTYPES, STORAGES
 SOLVERS = [Pegasos(), Pegasos(projection=True, batch_size=4), SGD(), SGD(rule="adam")]
 
 
-def assert_equal_to_twin(core, epochs, seed, move, **settings):
+def assert_equal_to_twin(core, reference, epochs, seed, move, **settings):
     W, average, beta = textbook.descend(
-        core.reference, epochs, seed, move, feature=core.descent.feature,
+        reference, epochs, seed, move, feature=core.descent.feature,
         anchor=core.descent.anchor.copy(), **settings,
     )  # fmt: skip
     core.run(epochs)
@@ -39,8 +39,8 @@ def assert_equal_to_twin(core, epochs, seed, move, **settings):
 @pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])
 def test_steps_of_pegasos_equal_the_twin(K, storage, dtype):
     core = Core(make(K=K, storage=storage, dtype=dtype), 1, Pegasos())
-    core.reference = make(K=K, storage="wide" if storage == "wide" else "dense")
-    assert_equal_to_twin(core, 5, 1, textbook.pegasos())
+    reference = make(K=K, storage="wide" if storage == "wide" else "dense")
+    assert_equal_to_twin(core, reference, 5, 1, textbook.pegasos())
 
 
 @AVERAGES
@@ -49,10 +49,10 @@ def test_steps_of_pegasos_equal_the_twin(K, storage, dtype):
 def test_settings_of_pegasos_equal_the_twin(averaging, sampling, batch_size):
     solver = Pegasos(sampling, batch_size, averaging=averaging)
     core = Core(make(), 2, solver)
-    core.reference = core.objective
+    reference = core.objective
     assert_equal_to_twin(
-        core, 6, 2, textbook.pegasos(), batch_size=batch_size, uniform=sampling == "uniform",
-        averaging=averaging,
+        core, reference, 6, 2, textbook.pegasos(), batch_size=batch_size,
+        uniform=sampling == "uniform", averaging=averaging,
     )  # fmt: skip
 
 
@@ -64,10 +64,10 @@ def test_the_projection_equals_the_twin(intercept, averaging, storage, batch_siz
     """A free intercept is not in the ball."""
     solver = Pegasos("shuffle", batch_size, projection=True, averaging=averaging)
     core = Core(make(intercept, storage=storage), 3, solver)
-    core.reference = make(intercept)
+    reference = make(intercept)
     radius = solver.radius(core.objective)
     move = textbook.pegasos(radius, bias_in_ball=intercept is not Intercept.FREE)
-    assert_equal_to_twin(core, 4, 3, move, batch_size=batch_size, averaging=averaging)
+    assert_equal_to_twin(core, reference, 4, 3, move, batch_size=batch_size, averaging=averaging)
     assert np.linalg.norm(core.matrix(core.method.iterate.last()[0])[:, :-1]) <= radius * (1 + 1e-9)
 
 
@@ -78,10 +78,10 @@ def test_every_rule_of_sgd_equals_the_twin(rule, storage, batch_size):
     schedule = Decay(0.05)
     solver = SGD(schedule, rule, batch_size)
     core = Core(make(storage=storage), 4, solver, schedule)
-    core.reference = make()
+    reference = make()
     total = float(core.objective.problem.cost.sum())
     move = textbook.sgd(lambda t: schedule.step(t, 1.0 / total), total, rule=rule)
-    assert_equal_to_twin(core, 5, 4, move, batch_size=batch_size)
+    assert_equal_to_twin(core, reference, 5, 4, move, batch_size=batch_size)
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=["pegasos", "projected", "sgd", "adam"])

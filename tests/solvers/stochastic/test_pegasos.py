@@ -1,6 +1,7 @@
 """The compiled steps of Pegasos equal their NumPy twin, and do what the theorem says."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -285,11 +286,13 @@ def test_a_bad_batch_size_is_named(batch_size):
 
 
 def test_a_projection_is_on_or_off():
+    wrong: Any = "ball"
     with pytest.raises(ValueError, match="projection must be True or False, got 'ball'"):
-        Pegasos(projection="ball")
+        Pegasos(projection=wrong)
 
 
 @pytest.mark.parametrize("setting", ["sampling", "averaging"])
 def test_unknown_settings_are_named(setting):
+    wrong: dict[str, Any] = {setting: "some"}
     with pytest.raises(ValueError, match=f"{setting} must be one of .*, got 'some'"):
-        Pegasos(**{setting: "some"})
+        Pegasos(**wrong)

@@ -1,6 +1,7 @@
 """Schedules of SGD: the lectures' formulas, the core's steps."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,12 +76,13 @@ def test_a_bad_offset_is_named(t0):
 
 
 def test_an_open_offset_is_that_of_pegasos():
-    monitor = None  # nothing is tried out
+    monitor: Any = None  # nothing is tried out
     for loss in (HINGE, SQUARED_HINGE):
         objective = larger(loss)
         found = SGD(schedule="inverse_time").steps(objective, monitor, 0)
         assert found == InverseTime(t0=curvature(objective))
-        assert SGD(schedule=InverseTime(t0=7.0)).steps(objective, monitor, 0).t0 == 7.0
+        own = InverseTime(t0=7.0)
+        assert SGD(schedule=own).steps(objective, monitor, 0) == own
 
 
 # ---- the solver

@@ -1,6 +1,7 @@
 """The compiled steps of SGD equal their NumPy twin; the solver."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,10 +48,9 @@ class Core:
         self.method = self.settings._method(self.descent, schedule)
 
     def run(self, epochs, seconds=1e9):
-        _core.descend(
-            self.rows, self.objective.terms, self.method.core, self.descent.sampler,
-            self.descent.window, self.descent.random, epochs, False, seconds,
-        )  # fmt: skip
+        descent, budget = self.descent, _core.EpochBudget(epochs, False, seconds)
+        state = _core.EpochState(descent.sampler, descent.window, descent.random)
+        _core.descend(self.rows, self.objective.terms, self.method.core, state, budget)
 
     def points(self):
         found = []
@@ -166,8 +166,9 @@ def test_every_pair_of_schedule_and_rule_runs(schedule, rule):
 
 @pytest.mark.parametrize("setting", ["schedule", "rule"])
 def test_unknown_settings_are_named(setting):
+    wrong: dict[str, Any] = {setting: "some"}
     with pytest.raises(ValueError, match=f"{setting} must be one of .*, got 'some'"):
-        SGD(**{setting: "some"})
+        SGD(**wrong)
 
 
 @pytest.mark.parametrize("batch_size", [0, -1, 2.5, True, "8"])
@@ -183,8 +184,9 @@ def test_a_bad_momentum_is_named(momentum):
 
 
 def test_averaging_is_on_or_off():
+    wrong: Any = "none"
     with pytest.raises(ValueError, match="averaging must be True or False, got 'none'"):
-        SGD(averaging="none")
+        SGD(averaging=wrong)
 
 
 def test_numbers_of_numpy_will_do():

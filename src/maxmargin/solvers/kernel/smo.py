@@ -147,12 +147,9 @@ class SMO:
         working = self._working(len(target))
         return _core.Smo(
             rows.twice() if form.doubled else rows,
-            target,
-            form.lower[at],
-            form.upper[at],
-            form.group[at],
-            form.epsilon,
-            form.balanced,
+            _core.SmoProblem(
+                target, form.lower[at], form.upper[at], form.group[at], form.epsilon, form.balanced
+            ),
             working,
             *row_capacities(samples, len(target), self.cache_size, working),
         )

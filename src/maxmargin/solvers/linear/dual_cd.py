@@ -24,7 +24,7 @@ _COARSE = 1e-5
 class DualCD:
     """Dual coordinate descent with shrinking (Hsieh et al., ICML 2008).
 
-    One epoch costs two passes over the rows that are still in play. It needs no memory beyond
+    One epoch costs two passes over the rows that are still active. It needs no memory beyond
     O(n + d) and is the solver for wide sparse data.
     """
 
@@ -53,6 +53,8 @@ class DualCD:
             beta, w, sweep.bias_weight, bias.anchor, order, *where = start.begun
             sweep.n_active, sweep.threshold, sweep.dual, sweep.epochs = where
             sweep.share = 1.0
+        rows = _core.DualProblem(problem.rows, objective.terms, norms)
+        state = _core.DualState(beta, order, bias, sweep, random)
         trust = 0.7  # in the sweep's forecast of the gap: 0.7 to 0.9 of what it is, on text
 
         def judge() -> Status:
@@ -69,10 +71,8 @@ class DualCD:
         while status is Status.RUNNING:
             done = sweep.epochs
             epochs = monitor.iterations_left(done, monitor.until_due(done))
-            _core.dual_cd(
-                problem.rows, objective.terms, norms, bias, free, beta, w, order, sweep,
-                random, epochs, trust * monitor.tol, monitor.seconds_left,
-            )  # fmt: skip
+            budget = _core.SweepBudget(epochs, trust * monitor.tol, monitor.seconds_left)
+            _core.dual_cd(rows, state, w, budget)
             status = monitor.halted(sweep.epochs)
             whole = sweep.epochs > done
             promising = whole and sweep.left <= trust * monitor.tol * sweep.last_dual

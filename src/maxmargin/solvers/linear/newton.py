@@ -95,7 +95,7 @@ class Newton:
             )
         bias = bias_of(objective, reach=30.0)
         free = objective.intercept is Intercept.FREE
-        whole = _core.NewtonLevel(problem.rows, objective.terms, bias, free, _BLAS)
+        whole = _core.NewtonLevel(problem.rows, objective.terms, bias, _BLAS)
         n_iter, status = 0, Status.RUNNING
         if start.beta is not None:
             beta = objective.feasible(start.beta)
@@ -147,13 +147,13 @@ class Newton:
 
         Of squared losses, the largest sample may give its Hessian, and is kept for it.
         """
-        problem, free = objective.problem, objective.intercept is Intercept.FREE
+        problem = objective.problem
         d, n_iter = problem.n_features, 0
         w, softness = np.zeros(d + 1), self.softness * objective.unit
         for places, cost in samples:
             sample = problem.part(places, cost)
             terms = objective.terms_of(sample.y, sample.cost)
-            level = _core.NewtonLevel(sample.rows, terms, bias, free, _BLAS)
+            level = _core.NewtonLevel(sample.rows, terms, bias, _BLAS)
             level.start(w, softness, _centre(n_iter, len(places)), monitor.stopped)
             level.rough_solve(
                 monitor.tol,

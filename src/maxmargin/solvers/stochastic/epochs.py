@@ -211,12 +211,11 @@ class Descent:
         """Go on to the end of that epoch, or to where the monitor or a perceptron stops."""
         objective, sampler = self.objective, self.sampler
         status, until_clean = Status.RUNNING, not objective.loss.regularized
+        state = _core.EpochState(sampler, self.window, self.random)
         while status is Status.RUNNING and sampler.epochs < epoch:
-            _core.descend(
-                self.rows, objective.terms, method.core, sampler, self.window,
-                self.random, monitor.iterations_left(sampler.epochs, epoch - sampler.epochs),
-                until_clean, monitor.seconds_left,
-            )  # fmt: skip
+            epochs = monitor.iterations_left(sampler.epochs, epoch - sampler.epochs)
+            budget = _core.EpochBudget(epochs, until_clean, monitor.seconds_left)
+            _core.descend(self.rows, objective.terms, method.core, state, budget)
             status = monitor.halted(sampler.epochs)
             if until_clean and sampler.cursor == 0 and self.window.epoch_mistakes == 0:
                 break

@@ -139,11 +139,10 @@ class PegasosStream:
         method = PegasosMethod(self.settings, objective, self.iterate, self._bias(), offset, radius)
         window = _core.Window(np.zeros((0, self.n_sums + 1)), self.horizon)
         random = _core.Random(batch_seed(self.seed, self.n_batches))
+        state = _core.EpochState(sampler, window, random)
+        budget = _core.EpochBudget(1, False, SECONDS_PER_CALL)
         while sampler.epochs == 0:
-            _core.descend(
-                rows, objective.terms, method.core, sampler, window, random,
-                1, False, SECONDS_PER_CALL,
-            )  # fmt: skip
+            _core.descend(rows, objective.terms, method.core, state, budget)
         self.n_batches += 1
         self.horizon = window.horizon
         self.point()  # raises if the steps ran away
