@@ -14,17 +14,17 @@ from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix, view_rows
 from maxmargin.estimators._checks import checked_targets, function_values
 from maxmargin.estimators._cost import CostEstimate, estimate_cost
-from maxmargin.estimators._kernel import KernelBase, positions
+from maxmargin.estimators._kernel import KernelBase, checked_positions
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._traps import vanishing_kernel, wild_columns
 from maxmargin.kernels import Kernel, Linear, Precomputed, User, mercer_check
-from maxmargin.multiclass.kernel_problems import places
+from maxmargin.multiclass.kernel_problems import positions
 from maxmargin.runtime.blas_threads import blas_threads_for
 from maxmargin.solution import Solution
 from maxmargin.solvers.kernel.row_source import KernelSamples
 
-#: Samples on which a function is tried, whether it is a kernel.
-_TRIED = 100
+#: Samples on which a function is checked for negative eigenvalues.
+_MERCER_SAMPLES = 100
 
 
 class KernelModel(KernelBase):
@@ -57,7 +57,7 @@ class KernelModel(KernelBase):
         kernel = super()._kernel(X, weight)
         if not self._function:
             return kernel
-        passed = mercer_check(kernel, places(X.shape[0]), n_samples=_TRIED).passed
+        passed = mercer_check(kernel, positions(X.shape[0]), n_samples=_MERCER_SAMPLES).passed
         return Precomputed(X, passed)
 
     def _function_values(self, rows: Any, columns: Any) -> Array:
@@ -100,7 +100,7 @@ class KernelModel(KernelBase):
         self.dual_coef_ = like(self.support_vectors_, coef)
 
     def _keep_one(self, posed: Posed, solution: Solution) -> None:
-        """Do so for one f."""
+        """Keep what prediction of one f needs."""
         support = np.flatnonzero(solution.w).astype(np.int32)
         self._n_support = np.array([len(support)], dtype=np.int32)
         self._finish(posed.samples, solution.w[np.newaxis, support], support, posed.kernel)
@@ -115,7 +115,7 @@ class KernelModel(KernelBase):
 
     @property
     def _offsets(self) -> Array:
-        """What joins the sums over the support vectors: intercepts as seen from the origin."""
+        """What is added to the sums over the support vectors: the intercepts before the shift."""
         return np.asarray(self.intercept_ + self._shift)
 
     def _keep_samples(self) -> None:
@@ -155,7 +155,7 @@ class KernelModel(KernelBase):
         checked = model._check_rows(X, "no_validation" if y is None else y)
         rows, targets = (checked, None) if y is None else checked
         if model._precomputed:
-            positions(rows)  # refuses what is no kernel matrix
+            checked_positions(rows)  # refuses what is no kernel matrix
         return estimate_cost(model, view_rows(rows)[0], targets, max_time)
 
     def _for_part(self, y: NDArray[Any] | None, rows: NDArray[np.intp]) -> Any:

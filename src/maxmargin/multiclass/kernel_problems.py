@@ -109,7 +109,7 @@ class KernelProblems(Subproblems):
         return unreached.solutions(targets, costs, [len(rows) for rows, _, _ in some], seconds)
 
 
-def places(n: int) -> Array:
+def positions(n: int) -> Array:
     """Return positions for samples: what a table of kernel values takes."""
     return np.arange(n, dtype=np.float64)[:, np.newaxis]
 
@@ -127,7 +127,7 @@ def tabulated(
     n = X.shape[0]
     order = np.arange(n) if members is None else np.concatenate(members)
     at, rows = np.empty((n, 1)), X[order]
-    at[order] = places(n)
+    at[order] = positions(n)
     step = max(1, VALUES_AT_ONCE // n)
     table = np.empty((n, n)) if n > step else kernel(rows, rows)
     for begin in range(0, n, step) if n > step else ():

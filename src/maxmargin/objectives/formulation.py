@@ -31,7 +31,7 @@ class Formulation(NamedTuple):
     hard: bool = False
 
     def objective(self, problem: Problem, kernel: Kernel) -> KernelObjective:
-        """Return the objective, or refuse a function that is no kernel."""
+        """Return the objective, or refuse an invalid kernel."""
         if self.hard:
             return self._hard_margin(problem, kernel)
         posed = problem, self.loss, self.intercept, kernel

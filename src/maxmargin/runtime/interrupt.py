@@ -24,7 +24,7 @@ class Interrupt:
 
 @contextmanager
 def interruptible() -> Iterator[Interrupt]:
-    """Turn the first Ctrl-C into a request to stop; whoever opens this first raises it in the end.
+    """Turn the first Ctrl-C into a request to stop; the outermost of these raises it in the end.
 
     What is opened within shares the request. Only in the main thread, where Python delivers
     signals, and only if no other handler is installed.

@@ -50,7 +50,7 @@ from maxmargin.theory.posed import Data, Posed, PosedJoint, check_features, chec
 _LINEAR = (LinearSVC, LinearSVR, PegasosClassifier)
 _KINDS = (*_LINEAR, SVC, SVR, OneClassSVM)
 
-#: Samples whose distances the rule "median" looks at.
+#: Samples from whose distances the rule "median" is computed.
 _MEDIAN_SAMPLES = 1000
 
 
