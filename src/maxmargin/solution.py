@@ -98,8 +98,8 @@ class Solution:
 class NotSeparableError(ValueError):
     """No hard margin exists: a point of one class's convex hull all but meets one of the other's.
 
-    A margin below a millionth of the largest distance from one of the samples counts as none, as
-    numbers cannot tell it from none.
+    A margin below a millionth of the largest distance from one of the samples counts as none: it is
+    lost in rounding.
 
     Attributes
     ----------

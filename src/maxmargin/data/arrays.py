@@ -138,8 +138,8 @@ def view_rows(X: Matrix) -> tuple[Matrix, _core.Rows]:
             X.check_format(full_check=True)
         except ValueError as error:
             raise ValueError(
-                f"X of shape {X.shape} is no sound CSR matrix: {error}. Build it again from rows,"
-                " columns and values (scipy.sparse.coo_array)."
+                f"X of shape {X.shape} is not a valid CSR matrix: {error}. Build it again from"
+                " rows, columns and values (scipy.sparse.coo_array)."
             ) from None
         X.sum_duplicates()
         return X, _core.Rows(X.data, X.indices, X.indptr, X.shape[1])

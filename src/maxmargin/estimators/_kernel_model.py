@@ -155,7 +155,7 @@ class KernelModel(KernelBase):
         checked = model._check_rows(X, "no_validation" if y is None else y)
         rows, targets = (checked, None) if y is None else checked
         if model._precomputed:
-            checked_positions(rows)  # refuses what is no kernel matrix
+            checked_positions(rows)  # refuses a matrix that is not square
         return estimate_cost(model, view_rows(rows)[0], targets, max_time)
 
     def _for_part(self, y: NDArray[Any] | None, rows: NDArray[np.intp]) -> Any:

@@ -33,7 +33,7 @@ class HardMarginObjective(KernelObjective):
 
     @cached_property
     def infeasible_above(self) -> float:  # type: ignore[override]
-        """A dual value that shows a hard margin to be impossible, as far as numbers can tell.
+        """A dual value that shows that there is no margin, or one that counts as none.
 
         ½‖w‖² is then so large that the margin is less than a millionth of the largest distance from
         one of the samples.

@@ -99,7 +99,7 @@ def rounding_bound(objective: ScalarObjective, part: _core.Tally, length: float,
 
 
 def row_error(problem: Problem, length: float, b: float) -> float:
-    """Return how far f − y may be off because of the origins chosen; `length` is ‖w‖."""
+    """Bound the error of f − y that the choice of origins makes; `length` is ‖w‖."""
     rows, level = problem.origin, problem.level
     error = level.error + (0.0 if rows is None else rows.error * length)
     return error + (UNIT * abs(b) if rows is not None or level.height else 0.0)
@@ -122,7 +122,7 @@ def value_error_bound(
 
 
 def dual_error(objective: LinearObjective, size: float, total: float) -> float:
-    """Return how far the computed Σ β_i x_i may be off; size is Σ |β_i|‖x_i‖, total Σ |β_i|."""
+    """Bound the error of the computed Σ β_i x_i; size is Σ |β_i|‖x_i‖, total Σ |β_i|."""
     problem = objective.problem
     if objective.intercept is Intercept.PENALIZED:
         size += total * objective.intercept_scaling

@@ -240,7 +240,7 @@ def _relative(claim: Certificate, found: Values, rounding: float, tol: float) ->
 
 
 def _convexity(posed: Posed | PosedJoint, claim: Certificate) -> Iterator[Check]:
-    """Look at all eigenvalues of a kernel matrix of which nobody knows whether it is one."""
+    """Compute all eigenvalues of a kernel matrix that is not known to be semidefinite."""
     if posed.kernel is None or posed.X.shape[0] > _FEW:
         return
     K = np.asarray(kernel_values(posed.kernel, posed.X, posed.X, EXTENDED), dtype=np.float64)

@@ -288,7 +288,7 @@ def _of_machine(model: Any, data: Data) -> Posed:
 
 
 def _shifts(model: Any, kernel: Kernel | None) -> Array:
-    """Return ⟨w, o⟩ of each problem, by which intercepts differ as seen from an origin o.
+    """Return ⟨w, o⟩ of each problem, by which intercepts differ after a shift of the origin to o.
 
     With the weights that predictions have: those of coefficients that do not quite sum to 0 depend
     on the origin.
