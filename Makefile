@@ -5,7 +5,7 @@
 #   make bench      against the peers             BENCH_ARGS="--data DIR"; default $MAXMARGIN_DATA or ../shared/data
 #                   make bench-linear, -kernel, -multiclass or -probabilities for one of them; --help tells options
 #   make lint       style, types, import layers   make format  to repair the style
-#   make docs       run the examples in the documentation
+#   make docs       the documentation as a site, in build/site, and its examples run
 #   make sklearn-tests  scikit-learn's own tests, with our estimators in the place of its own
 #   make sanitize   fast tests with the core under ASAN and UBSAN; NO_WIDE=ON without 64-byte registers (after a clean)
 #   make clang      the same tests with the core built by Clang, which is installed where it is missing (Debian, as root)
@@ -27,7 +27,7 @@ CLG  := .venv-clang
 PY   := $(VENV)/bin/python
 CORE := $(shell find src/core -name '*.hpp' -o -name '*.cpp')
 # No file above 400 lines, no function above 60.
-LENGTHS := src/maxmargin tests examples tools
+LENGTHS := src/maxmargin tests benchmarks examples tools
 DOCS := $(wildcard README.md) $(shell find docs -name '*.md')
 
 # Installed test modules of scikit-learn that use the estimators.
@@ -70,7 +70,10 @@ format: $(VENV)/.stamp-lint
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/clang-format -i $(CORE)
 
-docs: $(VENV)/.stamp-build
+# Nothing is fetched. -n -W: a name or a link that leads nowhere is an error.
+docs: $(VENV)/.stamp-build $(VENV)/.stamp-docs
+	rm -rf docs/generated # a page of a name that is gone would stay
+	$(PY) -m sphinx -n -W --keep-going -q -d build/doctrees docs build/site
 	set -e; for page in $(DOCS); do echo "$$page"; $(PY) -m doctest "$$page"; done
 
 sklearn-tests: $(VENV)/.stamp-build $(VENV)/.stamp-test
@@ -99,7 +102,7 @@ mutation: $(VENV)/.stamp-build $(VENV)/.stamp-test
 	$(PY) tools/mutation.py $(MUTATION_ARGS)
 
 clean:
-	rm -rf $(VENV)/.stamp-* $(SAN) $(CLG) .venv-wheel build .build-sanitize .build-clang dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV)/.stamp-* $(SAN) $(CLG) .venv-wheel build docs/generated .build-sanitize .build-clang dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # ---- environments: a stamp is the proof that a step was done, and its date says when
@@ -114,7 +117,7 @@ $(VENV)/.stamp-lint: $(VENV)/.stamp-venv pyproject.toml
 	$(PY) -m pip install --quiet --group lint "numpy>=2.0"
 	touch $@
 
-$(VENV)/.stamp-test $(VENV)/.stamp-bench: $(VENV)/.stamp-%: $(VENV)/.stamp-venv pyproject.toml
+$(VENV)/.stamp-test $(VENV)/.stamp-bench $(VENV)/.stamp-docs: $(VENV)/.stamp-%: $(VENV)/.stamp-venv pyproject.toml
 	$(PY) -m pip install --quiet --group $*
 	touch $@
 

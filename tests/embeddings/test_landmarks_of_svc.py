@@ -153,7 +153,8 @@ def test_the_cost_of_landmarks_grows_with_the_rows():
     X, y = moons(4000)
     few, many = (SVC(landmarks=m).estimate_cost(X, y) for m in (20, 200))
     assert few.n_support == 20
-    assert many.memory_bytes == 10 * few.memory_bytes == 8 * 4000 * 200
+    assert 8 * 4000 * 200 <= many.memory_bytes < 3 * 8 * 4000 * 200
+    assert few.memory_bytes < many.memory_bytes
     assert few.seconds > 0.0
 
 

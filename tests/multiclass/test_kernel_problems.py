@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import maxmargin.multiclass.kernel_problems as tasks
+import maxmargin.objectives.kernel as objectives
 from maxmargin import SVC, PegasosClassifier, Status
-from maxmargin.kernels import Gaussian
+from maxmargin.kernels import Gaussian, mercer_check
 from maxmargin.multiclass.kernel_problems import shared_samples, table_bytes, tabulated
 from maxmargin.solvers import SMO, KernelPegasos
 from synthetic import clusters
@@ -79,3 +80,19 @@ def test_a_table_ends_with_the_time(monkeypatch):
     assert model.certificate_.status is Status.STOPPED_BY_TIME
     assert len(rows) < 300
     assert model.predict(X[:3]).shape == (3,)
+
+
+@pytest.mark.parametrize("C", [1.0, np.inf])
+def test_classes_against_the_rest_ask_once_whether_a_matrix_is_one_of_a_kernel(monkeypatch, C):
+    X, y = clusters(5, 60)
+    asked = []
+
+    def check(*args, **options):
+        asked.append(args)
+        return mercer_check(*args, **options)
+
+    monkeypatch.setattr(objectives, "mercer_check", check)
+    K = Gaussian(0.5)(X, X)
+    model = SVC(kernel="precomputed", multi_class="ovr", C=C).fit(K, y)
+    assert model.certificate_.status is Status.OPTIMAL
+    assert len(asked) == 1

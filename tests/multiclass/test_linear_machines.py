@@ -1,5 +1,6 @@
 """multi_class= of LinearSVC: layout, labels, votes, weights, errors."""
 
+import itertools
 import os
 import pickle
 import signal
@@ -70,6 +71,20 @@ def test_one_against_one_is_svc_with_a_linear_kernel():
     pairs = IRIS[0] @ ours.coef_.T + ours.intercept_
     np.testing.assert_allclose(ours.decision_function(IRIS[0]), votes(pairs, 3))
     np.testing.assert_array_equal(ours.support_, np.sort(kernel.support_))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7, 30])
+def test_votes_count_the_pairs_that_a_class_wins(n_classes):
+    pairs = list(itertools.combinations(range(n_classes), 2))
+    values = np.random.default_rng(0).normal(size=(5, len(pairs)))
+    values[0, 0] = 0.0  # for the second
+    wins, sums = np.zeros((2, 5, n_classes))
+    for (one, other), f in zip(pairs, values.T, strict=True):
+        wins[:, one] += f > 0.0
+        wins[:, other] += f <= 0.0
+        sums[:, one] += f
+        sums[:, other] -= f
+    np.testing.assert_allclose(votes(values, n_classes), wins + sums / (3 * (np.abs(sums) + 1)))
 
 
 def test_liblinear_classifies_alike():

@@ -15,6 +15,7 @@ from maxmargin import (
     Intercept,
     KernelObjective,
     LinearObjective,
+    LinearSVR,
     Problem,
     Status,
 )
@@ -157,6 +158,16 @@ def test_estimators_take_it_by_name():
 
 
 # ---- what it stops at, and what it refuses
+
+
+@pytest.mark.parametrize("model", [LinearSVR, SVR])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_tube_as_wide_as_the_targets_needs_no_weights(model, fit_intercept):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2, 40, 2))
+    wide = model(solver="qp", epsilon=10.0, fit_intercept=fit_intercept).fit(X, y[:, 0])
+    assert wide.certificate_.status is Status.OPTIMAL
+    assert wide.certificate_.primal == 0.0
 
 
 def test_limits_stop_it_with_a_point_that_is_worth_something():

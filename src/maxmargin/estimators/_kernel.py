@@ -28,7 +28,7 @@ from maxmargin.multiclass.subproblems import OneProblem
 from maxmargin.objectives.base import Intercept
 from maxmargin.objectives.formulation import Formulation
 from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObjective
-from maxmargin.runtime.blas_threads import blas_threads_for
+from maxmargin.runtime.blas_threads import blas_threads_for, one_blas_thread
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.progress import Progress, unbegun
 from maxmargin.runtime.threads import n_threads
@@ -59,6 +59,7 @@ class KernelBase(CertifiedModel):
     support_vectors_: Matrix
     n_iter_: Any  # an array; a number where one problem is all there can be
     cache_size: float | None = None  # where there is no such parameter
+    _variables_per_sample = 1  # that have a kernel row each
     _scale_of_f = 1.0  # the margin, or the spread of the targets
     _samples: KernelSamples | None = None  # the support vectors as predictions read them
 
@@ -139,7 +140,8 @@ class KernelBase(CertifiedModel):
         objective = KernelCrammerSingerObjective(
             problem, n_classes, self._intercept(), kernel=posed.kernel
         )
-        _ = objective.convex  # an invalid kernel is refused before the fit
+        with one_blas_thread():  # an invalid kernel is refused before the fit
+            _ = objective.convex
         by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
         (start,) = self._starts([by_class], self._seeds(1))
         solver = ClassSMO(cache_size=self.cache_size, n_threads=n_threads(self.n_jobs))

@@ -7,21 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix, view_rows
 from maxmargin.estimators._checks import checked_targets, function_values
-from maxmargin.estimators._cost import CostEstimate, estimate_cost
+from maxmargin.estimators._cost import CostEstimate, Part, Sampled
 from maxmargin.estimators._kernel import KernelBase, checked_positions
+from maxmargin.estimators._kernel_cost import beyond_small, largest_problem, with_kernel_rows
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._traps import vanishing_kernel, wild_columns
-from maxmargin.kernels import Kernel, Linear, Precomputed, User, mercer_check
+from maxmargin.kernels import Kernel, Linear, Precomputed, mercer_check
 from maxmargin.multiclass.kernel_problems import positions
-from maxmargin.runtime.blas_threads import blas_threads_for
+from maxmargin.runtime.blas_threads import blas_threads_for, one_blas_thread
 from maxmargin.solution import Solution
 from maxmargin.solvers.kernel.row_source import KernelSamples
+from maxmargin.solvers.qp import QP, refuse_many
 
 #: Samples on which a function is checked for negative eigenvalues.
 _MERCER_SAMPLES = 100
@@ -57,7 +58,8 @@ class KernelModel(KernelBase):
         kernel = super()._kernel(X, weight)
         if not self._function:
             return kernel
-        passed = mercer_check(kernel, positions(X.shape[0]), n_samples=_MERCER_SAMPLES).passed
+        with one_blas_thread():
+            passed = mercer_check(kernel, positions(X.shape[0]), n_samples=_MERCER_SAMPLES).passed
         return Precomputed(X, passed)
 
     def _function_values(self, rows: Any, columns: Any) -> Array:
@@ -143,25 +145,30 @@ class KernelModel(KernelBase):
         if hasattr(self, "support_vectors_"):
             self._keep_samples()
 
-    def estimate_cost(self, X: Any, y: Any = None, *, max_time: float = 1.0) -> CostEstimate:
-        """Estimate time and memory of a fit, and say what would make it cheaper.
+    @property
+    def _kernel_matrix_given(self) -> bool:  # type: ignore[override]
+        return self._precomputed and not self._function
 
-        Small parts of the data are fitted and kernel values timed on this machine, in about
-        `max_time` seconds; what grows with the samples is extrapolated. The model stays as it is.
-        """
-        model = clone(self)
-        if self._function:  # parts of X are enough to time it
-            model.set_params(kernel=User(self.kernel))
-        checked = model._check_rows(X, "no_validation" if y is None else y)
-        rows, targets = (checked, None) if y is None else checked
-        if model._precomputed:
+    @property
+    def _growth(self) -> tuple[float, ...]:  # type: ignore[override]
+        return (3.0,) if isinstance(self._kernel_solver(1, 1), QP) else (0.0, 1.0, 2.0)
+
+    def _least_part(self, data: Sampled) -> int:
+        return 0 if self._function else beyond_small(self, data)
+
+    def _samples_of_cost(self, X: Any, y: Any) -> tuple[Any, NDArray[Any] | None]:
+        if self._function:
+            return X, None if y is None else checked_targets(y, _num_samples(X))
+        rows, targets = super()._samples_of_cost(X, y)
+        if self._precomputed:
             checked_positions(rows)  # refuses a matrix that is not square
-        return estimate_cost(model, view_rows(rows)[0], targets, max_time)
+        rows = view_rows(rows)[0]
+        if isinstance(self._kernel_solver(1, 1), QP):
+            refuse_many(largest_problem(self, rows.shape[0], targets), "'smo'")
+        return rows, targets
 
-    def _for_part(self, y: NDArray[Any] | None, rows: NDArray[np.intp]) -> Any:
-        """Return the model to fit to some of the samples; y is that of all."""
-        del y, rows
-        return clone(self)
+    def _completed(self, cost: CostEstimate, data: Sampled, parts: list[Part]) -> CostEstimate:
+        return with_kernel_rows(self, cost, data, parts)
 
     @property
     def n_support_(self) -> NDArray[np.int32]:

@@ -23,7 +23,7 @@ from maxmargin.estimators._base import (
 )
 from maxmargin.estimators._kernel import KernelBase
 from maxmargin.estimators._linear import LinearModel
-from maxmargin.estimators.linear import LinearClassifier
+from maxmargin.estimators._linear_predictions import LinearClassifier
 from maxmargin.kernels import Kernel
 from maxmargin.multiclass.decomposition import collapsed
 from maxmargin.solution import Solution

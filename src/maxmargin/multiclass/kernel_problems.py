@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from maxmargin.multiclass.subproblems import Subproblems
 from maxmargin.multiclass.unreached import Unreached
 from maxmargin.objectives.formulation import Formulation
 from maxmargin.objectives.kernel import KernelObjective
+from maxmargin.runtime.blas_threads import one_blas_thread
 from maxmargin.runtime.memory import free_memory
 from maxmargin.solution import Solution
 from maxmargin.solvers import SMO, Solver, Start
@@ -62,7 +64,10 @@ class KernelProblems(Subproblems):
             return self._first
         rows, target, cost = self.tasks[task]
         problem = Problem(rows_of(self.X, rows), target, cost, level=self.level)
-        return self.formulation.objective(problem, self.kernel)
+        first = self._first if rows is self.tasks[0][0] else None
+        # eigenvalues take many small products, each of which would wake the threads of BLAS
+        with one_blas_thread() if self.kernel.mercer is None else nullcontext():
+            return self.formulation.objective(problem, self.kernel, first.convex if first else None)
 
     def solver_for(self, objective: KernelObjective) -> Solver:
         """Return the solver of all of them."""
@@ -104,7 +109,8 @@ class KernelProblems(Subproblems):
     def constants(self, left: list[int], status: Status, seconds: float) -> list[Solution]:
         """Return the best constants."""
         posed, some = self.formulation, [self.tasks[task] for task in left]
-        unreached = Unreached(posed.loss, posed.intercept, status, self.solver.name)
+        posing = posed.loss, posed.intercept, status, self.solver.name
+        unreached = Unreached(*posing, nu=posed.nu is not None)
         targets, costs = [target for _, target, _ in some], [cost for _, _, cost in some]
         return unreached.solutions(targets, costs, [len(rows) for rows, _, _ in some], seconds)
 

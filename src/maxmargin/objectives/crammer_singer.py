@@ -205,8 +205,18 @@ class CrammerSingerObjective(Objective):
         """Certify the weights, laid out, by β made feasible; the point has them of shape (K, d)."""
         W, b = point.w, point.b
         beta, coef = self.feasible(point.beta, W, b), self.coef(W)
-        b = self.problem.representable(coef, b)
+        if self.n_classes == 2:
+            coef = opposite(coef)
+            W = self.lay_out(coef)
+        b = self._representable(coef, b)
         return Judged(PrimalDual(coef, b, beta), self._certify(W, b, beta), self.loss)
+
+    def _representable(self, coef: Array, b: Array) -> Array:
+        """Return the b nearest to this one that estimators can give back."""
+        given = self.problem.given_intercept(coef, b)
+        if self.n_classes == 2:
+            given = opposite(given)
+        return np.asarray(self.problem.own_intercept(coef, given))
 
     def certify(self, point: PrimalDual) -> Certificate:
         """Judge the weights of K classes, of shape (K, d), by a feasible β.
@@ -244,6 +254,15 @@ class CrammerSingerObjective(Objective):
             gap = brackets + apart + (lost if lost > UNIT * primal else 0.0)
             dual = primal - gap
         return certificate_of_sums(part, (primal, dual, gap), square, self.negligible)
+
+
+def opposite(numbers: Array) -> Array:
+    """Return half the difference of two classes' numbers for one, and minus that for the other.
+
+    Estimators give back the difference, f of the binary problem, which is then not rounded.
+    """
+    half = 0.5 * (numbers[1] - numbers[0])
+    return np.stack([-half, half])
 
 
 def _doubt(objective: CrammerSingerObjective, part: _core.Tally, length: float, b: Array) -> float:

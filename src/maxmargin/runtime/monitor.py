@@ -245,7 +245,12 @@ class Monitor:
         return self.objective.certify(pair)
 
     def finish(self, solver: str, status: Status, info: SolverInfo = NOTHING_TO_TELL) -> Solution:
-        """Return the best point seen, certified as a pair."""
+        """Return the best point seen, certified as a pair.
+
+        What works for the solver is let go: it holds this monitor, and its kernel rows would stay
+        until the garbage collector comes.
+        """
+        self._working = None
         certificate, problem = self._best or self._certify_best(), self.objective.problem
         if certificate.relative_gap <= self.tol:  # whatever ended the run
             status = Status.OPTIMAL

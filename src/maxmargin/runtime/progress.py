@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from maxmargin.data.arrays import Array
 from maxmargin.losses import HINGE, Loss
 from maxmargin.runtime.interrupt import Interrupt
 from maxmargin.runtime.monitor import Report
+from maxmargin.runtime.report_lines import ReportLines
 from maxmargin.solution import Record, Solution
 
 #: Makes the fitted attributes of a model from its solutions so far, None if unbegun.
@@ -39,6 +39,11 @@ class Progress:
         rebuild: Rebuild,
     ) -> None:
         self._estimator, self._interrupt = estimator, interrupt
+        self._lines: ReportLines | None = None
+        if estimator.verbose:
+            stopping = estimator._stopping()
+            name = type(estimator).__name__
+            self._lines = ReportLines(name, n_classes, stopping.tol, stopping.max_time)
         self._data = {"X": X, "y": y}
         self._rebuild = rebuild
         self._solutions: list[Solution | None] = [None] * n_classes
@@ -55,12 +60,21 @@ class Progress:
     @property
     def has_listeners(self) -> bool:
         """Whether each gap check is to be reported."""
-        return bool(self._estimator.verbose) or self._watched
+        return self._lines is not None or self._watched
 
     def begin(self) -> None:
         """Announce the fit."""
         if self._context:
             self._context.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Leave a line on the terminal whole, however the fit ends."""
+        try:
+            yield
+        finally:
+            if self._lines:
+                self._lines.close()
 
     def end(self) -> None:
         """Announce that the estimator is fitted."""
@@ -75,24 +89,18 @@ class Progress:
 
         A callback that stops the fit after a class stops the others too.
         """
-        verbose, context = self._estimator.verbose, self._context
+        lines, context = self._lines, self._context
         if not self.has_listeners:
             yield None
             return
-        label = f"[{task + 1}/{len(self._solutions)}] " if self._several else ""
         if self._watched and self._several:
             with self._lock:
                 context = self._context.subcontext("class", task, max_subtasks=None)
                 context.call_on_fit_task_begin(estimator=self._estimator)
 
         def report(record: Record, w: Array | None, b: Any, loss: Loss) -> bool:
-            if verbose:
-                found = f"dual {record.dual:.8g}"
-                if w is not None:
-                    found = f"primal {record.primal:.8g}  {found}  gap {record.gap:.3g}"
-                sys.stderr.write(
-                    f"{label}{record.time:8.2f} s  iteration {record.epoch:5d}  {found}\n"
-                )
+            if lines:
+                lines.show(task, record, proven=w is not None)
             if not self._watched:
                 return False
             with self._lock:
@@ -103,6 +111,8 @@ class Progress:
                 return self._end(look, changed=w is not None)
 
         yield report
+        if lines:
+            lines.solved()
         if context is not self._context:
             with self._lock:
                 if self._end(context):

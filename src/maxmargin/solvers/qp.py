@@ -65,6 +65,10 @@ class QP:
         del start  # an interior point cannot begin at the boundary, where solutions lie
         clarabel = _clarabel()
         _require(objective)
+        if not objective.loss.one_sided:  # an interior point only comes close to w = 0
+            nothing = _nothing(objective, monitor)
+            if nothing.status is Status.OPTIMAL:
+                return nothing
         try:
             kind = _PROGRAMS[type(objective)]
             program = kind(clarabel, objective, self.n_threads, monitor.stopped)

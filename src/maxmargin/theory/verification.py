@@ -14,7 +14,7 @@ from scipy import sparse
 from maxmargin.certificate import Certificate, Status
 from maxmargin.data.arrays import Matrix
 from maxmargin.estimators._checks import without_names
-from maxmargin.estimators.linear import decision_values
+from maxmargin.estimators._linear_predictions import decision_values
 from maxmargin.objectives import Intercept
 from maxmargin.solution import Solution
 from maxmargin.theory.models import ours

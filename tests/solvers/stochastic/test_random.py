@@ -59,6 +59,17 @@ def test_streams_are_drawn_from_everywhere():
     assert share.max() < 0.9
 
 
+def test_no_row_comes_early_in_every_order():
+    """Two orders of 64 runs in two groups: where in its group a row comes says nothing of later."""
+    core, n, group = _core.Random(1), 4096, 2048
+    phases = []
+    for _ in range(2):
+        order = np.arange(n, dtype=np.int32)
+        core.shuffle_rows(order, n)
+        phases.append(np.argsort(order) % group)
+    assert abs(np.asarray(np.corrcoef(phases))[0, 1]) < 0.3
+
+
 @pytest.mark.parametrize("row", [-1, 5000], ids=["negative", "beyond the rows"])
 def test_orders_out_of_bounds_are_refused(row):
     order = np.arange(5000, dtype=np.int32)

@@ -189,7 +189,7 @@ class _Fit:
         self._expect_progress()
 
     def _expect_progress(self) -> None:
-        """Start to count gap checks without progress: those that expected a proof, and others."""
+        """Count the gap checks without progress: those that expected a proof, and others."""
         self.expected, self.unexpected = StallDetector(_PATIENCE), StallDetector(_PATIENCE_BETWEEN)
         self.slow = False  # the last one that expected a proof did not halve the gap
 
