@@ -80,5 +80,5 @@ def test_attributes_are_there_after_a_fit_and_no_others(estimator):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: estimator.__name__)
 def test_there_is_an_example(estimator):
-    example = inspect.getdoc(estimator).partition("Examples\n--------")[2]
+    example = (inspect.getdoc(estimator) or "").partition("Examples\n--------")[2]
     assert re.search(r"\bfit(_transform)?\(", example)

@@ -250,8 +250,8 @@ class EmbeddedSVR(RegressorMixin, EmbeddedModel):  # noqa: D101 - the docstring 
     >>> from maxmargin.embeddings import Nystroem
     >>> X, y = make_friedman1(300, random_state=0)
     >>> model = EmbeddedSVR(Nystroem(n_components=100, gamma=0.5, random_state=0)).fit(X, y)
-    >>> bool(model.score(X, y) > 0.7)
-    True
+    >>> round(model.score(X, y), 2)
+    0.76
     """
 
     def __init__(self, embedding: Any = None, svm: Any = None) -> None:
