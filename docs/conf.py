@@ -112,7 +112,8 @@ def adapt_links(app: Sphinx, docname: str, source: list[str]) -> None:
         script = r"^\[(examples/\S+)\]\(\.\./\1\)$"
         shown = r":::{dropdown} \1\n```{literalinclude} ../\1\n```\n:::"
         text = re.sub(script, shown, text, flags=re.MULTILINE)
-    source[0] = re.sub(r"\]\(\.\./(?=\w)", f"]({REPOSITORY}/blob/main/", text)
+    outside = r"\]\(" + r"\.\./" * (1 + docname.count("/")) + r"(?=\w)"
+    source[0] = re.sub(outside, f"]({REPOSITORY}/blob/main/", text)
 
 
 def adapt_docstring(
