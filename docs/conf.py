@@ -42,8 +42,6 @@ numpydoc_class_members_toctree = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = project
-html_static_path = ["_static"]
-html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_sidebars = {page: [] for page in ("gallery", "from-*")}  # they have no pages below them
 html_theme_options = {
