@@ -57,6 +57,7 @@ struct BoundTerms {
   Size n_samples;
 };
 
+void bind_calibration(nb::module_& m);  // python/calibration.cpp
 void bind_certificate(nb::module_& m);  // python/certificate.cpp
 void bind_classes(nb::module_& m);      // python/multiclass.cpp: K classes at once
 void bind_exact(nb::module_& m);        // python/exact.cpp: to twice the digits

@@ -283,6 +283,7 @@ NB_MODULE(_core, m) {
   bind_dual_cd<float>(m);
   bind_dual_cd<double>(m);
 
+  bind_calibration(m);
   bind_certificate(m);
   bind_exact(m);
   bind_kernel(m);
