@@ -1,4 +1,4 @@
-"""SMO on so few samples that the whole kernel matrix is made: `core/smo/dense.hpp`."""
+"""SMO on so few samples that the full kernel matrix is computed: `core/smo/dense.hpp`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def solve_dense(name: str, objective: KernelObjective, monitor: Monitor, start: 
     if kernel.mercer is not False:
         refuse_improper(np.diagonal(K))
     n = len(K)
-    smo = _core.WholeSmo(
+    smo = _core.DenseSmo(
         K,
         form.target[:n],
         form.by_group(form.lower),
