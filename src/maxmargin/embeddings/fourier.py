@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.arrays import Array
 from maxmargin.data.checks import check_count
 from maxmargin.embeddings._base import Embedding, check_weights, in_blocks
 from maxmargin.kernels import Gaussian
+from maxmargin.kernels.pairwise import centred
 from maxmargin.kernels.standard import gamma_of
 
 
@@ -95,10 +96,16 @@ class FourierFeatures(Embedding):
         X = self._new_rows(X)
         count, frequencies = self._n_features_out, self.frequencies_.astype(X.dtype)
         out = np.empty((X.shape[0], count), dtype=X.dtype)
-        return in_blocks(lambda rows: _waves(X[rows], frequencies, count), out, count, self.n_jobs)
+        origin = self.kernel_.origin  # seen from there, angles lose no digits in float32
+        phase = np.remainder(origin @ self.frequencies_, 2.0 * math.pi).astype(X.dtype)
+
+        def block(rows: slice) -> Array:
+            near = centred(X[rows], origin).astype(X.dtype, copy=False)
+            return _waves(np.asarray(near @ frequencies) + phase, count)
+
+        return in_blocks(block, out, count, self.n_jobs)
 
 
-def _waves(X: Matrix, frequencies: Array, count: int) -> Array:
-    angles = np.asarray(X @ frequencies)
+def _waves(angles: Array, count: int) -> Array:
     scale = angles.dtype.type(math.sqrt(2.0 / count))
     return np.asarray(scale * np.hstack([np.cos(angles), np.sin(angles[:, : count // 2])]))
