@@ -12,7 +12,7 @@ from maxmargin.data.arrays import Array
 from maxmargin.data.checks import check_count
 from maxmargin.embeddings._base import Embedding, check_weights, in_blocks
 from maxmargin.kernels import Gaussian
-from maxmargin.kernels.pairwise import centred
+from maxmargin.kernels.pairwise import centred, robust_origin
 from maxmargin.kernels.standard import gamma_of
 
 
@@ -77,7 +77,7 @@ class FourierFeatures(Embedding):
         X = self._rows(X, reset=True)
         weight = check_weights(sample_weight, X.shape[0])
         gamma = gamma_of(self.gamma, X, weight / weight.max())
-        self.kernel_ = Gaussian(gamma).fitted(X)
+        self.kernel_, self._origin = Gaussian(gamma), robust_origin(X)
         random = check_random_state(self.random_state)
         spread = math.sqrt(2.0 * gamma)
         self.frequencies_ = spread * random.standard_normal((X.shape[1], (count + 1) // 2))
@@ -96,7 +96,7 @@ class FourierFeatures(Embedding):
         X = self._new_rows(X)
         count, frequencies = self._n_features_out, self.frequencies_.astype(X.dtype)
         out = np.empty((X.shape[0], count), dtype=X.dtype)
-        origin = self.kernel_.origin  # seen from there, angles lose no digits in float32
+        origin = self._origin  # seen from there, angles lose no digits in float32
         phase = np.remainder(origin @ self.frequencies_, 2.0 * math.pi).astype(X.dtype)
 
         def block(rows: slice) -> Array:
