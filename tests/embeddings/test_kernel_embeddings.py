@@ -1,5 +1,7 @@
 """Nystroem, FourierFeatures and KernelPCA."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -150,9 +152,9 @@ def test_strings_are_samples():
 
 @pytest.mark.parametrize("name", ["landmarks", "n_components", "dtype"])
 def test_nystroem_names_a_wrong_parameter(name):
-    wrong = {"landmarks": "best", "n_components": 0, "dtype": np.int32}[name]
+    wrong: dict[str, Any] = {"landmarks": "best", "n_components": 0, "dtype": np.int32}
     with pytest.raises(ValueError, match=name):
-        Nystroem(**{name: wrong}).fit(rows())
+        Nystroem(**{name: wrong[name]}).fit(rows())
 
 
 def test_fourier_features_come_near_the_kernel():

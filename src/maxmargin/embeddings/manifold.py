@@ -68,6 +68,8 @@ class LaplacianEigenmaps(Embedding):
         The coordinates of the training rows.
     eigenvalues_ : ndarray
         The λ_k, largest first; those of the Laplacian are 1 − λ_k.
+    n_neighbors_ : int
+        Neighbours of each row, where the affinity is made of neighbours.
 
     Examples
     --------

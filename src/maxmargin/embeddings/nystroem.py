@@ -41,8 +41,12 @@ class Nystroem(KernelEmbedding):
     n_components : int, default=100
         Landmarks; with fewer samples, all of them. Fewer coordinates come out where the landmarks'
         images are linearly dependent.
-    gamma, degree, coef0
-        Of the kernel, as in `maxmargin.SVC`.
+    gamma : float or {"scale", "auto", "median"}, default="scale"
+        1/(d var X), 1/d, or 1 over the median squared distance, as in `maxmargin.SVC`.
+    degree : int, default=3
+        Of the kernel "poly".
+    coef0 : float, default=0.0
+        Of the kernels "poly" and "sigmoid".
     landmarks : {"uniform", "kmeans++", "rpcholesky"}, default="uniform"
         How they are drawn: at random, far from each other, or by what those before leave over. The
         last two ask for kernel values of 50 samples for each landmark.
