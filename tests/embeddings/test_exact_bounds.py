@@ -224,7 +224,7 @@ def test_a_pipeline_that_ends_in_kernel_values_is_bracketed():
     embedding = make_pipeline(StandardScaler(), Nystroem(n_components=25, gamma=1.0))
     model = EmbeddedSVC(embedding, free_svc(**HINGE)).fit(X, y)
     bounds = model.exact_certificate(X, y)
-    brackets(bounds, SVC(gamma=1.0, tol=1e-6).fit(scaled, y))
+    assert_brackets(bounds, SVC(gamma=1.0, tol=1e-6).fit(scaled, y))
     assert bounds.relative_gap < 1.0
 
 
