@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from maxmargin.calibration.several_classes import coupled, settled
+from maxmargin.calibration.several_classes import coupled, with_winners_ahead
 
 
 def test_coupling_gives_back_what_pairs_agree_on():
@@ -13,9 +13,9 @@ def test_coupling_gives_back_what_pairs_agree_on():
 
 
 def test_a_winner_shares_with_those_above_it():
-    P = settled(np.array([[0.5, 0.4, 0.1], [0.2, 0.5, 0.3]]), np.array([2, 1]))
+    P = with_winners_ahead(np.array([[0.5, 0.4, 0.1], [0.2, 0.5, 0.3]]), np.array([2, 1]))
     assert_allclose(P, [[1 / 3, 1 / 3, 1 / 3], [0.2, 0.5, 0.3]], atol=1e-9)
     assert P.argmax(axis=1).tolist() == [2, 1]
-    P = settled(np.array([[0.6, 0.3, 0.1]]), np.array([1]))
+    P = with_winners_ahead(np.array([[0.6, 0.3, 0.1]]), np.array([1]))
     assert_allclose(P, [[0.45, 0.45, 0.1]], atol=1e-9)
     assert P.argmax() == 1

@@ -53,10 +53,12 @@ def test_a_negligible_value_of_several_classes(C):
 def test_a_hard_margin_is_hopeless_below_a_millionth_of_the_widest_distance():
     widest = ((X - X[0]) ** 2).sum(axis=1).max()
     hard = posed(kernel=Linear(), hard=True)
-    assert hard.hopeless == pytest.approx(0.5e12 / widest)
-    assert posed(X + 1.0, kernel=Linear(), hard=True).hopeless == pytest.approx(0.5e12 / widest)
-    assert posed(kernel=Linear()).hopeless == math.inf
-    assert posed(0.0 * X, kernel=Linear(), hard=True).hopeless == math.inf
+    assert hard.infeasible_above == pytest.approx(0.5e12 / widest)
+    assert posed(X + 1.0, kernel=Linear(), hard=True).infeasible_above == pytest.approx(
+        0.5e12 / widest
+    )
+    assert posed(kernel=Linear()).infeasible_above == math.inf
+    assert posed(0.0 * X, kernel=Linear(), hard=True).infeasible_above == math.inf
 
 
 def test_slacks_of_a_hard_margin_are_none_or_without_end():

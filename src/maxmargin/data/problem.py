@@ -27,8 +27,8 @@ class Problem:
     X is a C-ordered float32 or float64 array or a CSR matrix in canonical form, used in place;
     y and cost are float64. The targets that were given are y + level.height, the rows
     x + origin.centre, which a free intercept takes up. `rows` is the core's view of X, made here if
-    it is not at hand, `target_summary` how far y and cost reach, `n_samples` and `n_features` are
-    the numbers of rows and columns. None of the arrays may change later.
+    it is not at hand, `target_summary` the range of y and cost, `n_samples` and `n_features` the
+    numbers of rows and columns. None of the arrays may change later.
     """
 
     X: Matrix
@@ -90,17 +90,17 @@ class Problem:
         """Return the b nearest to this one for which the intercept as given is a double."""
         return self.own_intercept(w, self.given_intercept(w, b))
 
-    def stored_in(self, places: NDArray[np.int32]) -> int:
+    def stored_in(self, indices: NDArray[np.int32]) -> int:
         """Count the stored values of these rows."""
         if isinstance(self.X, np.ndarray):
-            return len(places) * self.n_features
-        return int((self.X.indptr[places + 1] - self.X.indptr[places]).sum())
+            return len(indices) * self.n_features
+        return int((self.X.indptr[indices + 1] - self.X.indptr[indices]).sum())
 
-    def part(self, places: NDArray[np.int32], cost: Array) -> Problem:
+    def part(self, indices: NDArray[np.int32], cost: Array) -> Problem:
         """Return the problem of a copy of these rows, at other costs."""
         dense = isinstance(self.X, np.ndarray)
-        X = self.X.take(places, axis=0) if dense else self.X[places]
-        return Problem(X, self.y[places], cost)
+        X = self.X.take(indices, axis=0) if dense else self.X[indices]
+        return Problem(X, self.y[indices], cost)
 
     def compressed(self) -> Problem:
         """Return the problem with X in CSR form, a copy, where most of a dense X is 0; else itself.

@@ -14,7 +14,7 @@ from maxmargin.runtime.blas_threads import one_blas_thread
 from maxmargin.runtime.interrupt import interruptible
 from maxmargin.runtime.threads import in_threads, n_threads
 
-#: Samples of a side of a tile, whose values stay in the cache; sparse ones are prepared anew for
+#: Samples of a side of a tile, whose values stay in the cache; sparse ones are prepared again for
 #: each tile, which takes as long as many values.
 _SIDE, _SPARSE_SIDE = 512, 2048
 

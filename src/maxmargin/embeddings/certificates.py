@@ -168,7 +168,7 @@ class ExactProblem:
         return out
 
     def value_error(self, coef: Array, samples: Matrix, square: float) -> float:
-        """Return how far such a sum may be off by rounding."""
+        """Bound the rounding error of such a sum."""
         longest = self.kernel.diagonal(self.X).max(initial=0.0)
         sizes = np.append(self.kernel.diagonal(samples), longest)
         error = expansion_error(np.append(coef, 0.0), sizes, square, self.kernel.rounding(self.X))

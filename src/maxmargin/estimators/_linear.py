@@ -33,7 +33,7 @@ from maxmargin.solvers.auto import FEW_FEATURES
 #: descent takes three times the epochs from the first on, others lose digits from the second on.
 _OFF_CENTRE, _FAR = 2.0, 1e3
 
-#: Solvers whose steps are told the rows as they are.
+#: Solvers whose steps use the rows as they are.
 _STOCHASTIC = ("pegasos", "sgd")
 
 

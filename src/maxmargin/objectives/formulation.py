@@ -33,9 +33,9 @@ class Formulation(NamedTuple):
     def objective(
         self, problem: Problem, kernel: Kernel, convex: bool | None = None
     ) -> KernelObjective:
-        """Return the objective, or refuse a function that is no kernel.
+        """Return the objective, or refuse an invalid kernel.
 
-        Whether it is one of these samples may be known from another objective.
+        Whether it is `convex` may be known from another objective of these samples.
         """
         objective = self._made(problem, kernel)
         if convex is not None:

@@ -26,7 +26,7 @@ from maxmargin.objectives.rounding import (
     dual_error,
     exact_residuals,
     sum_error,
-    value_doubt,
+    value_error_bound,
 )
 
 
@@ -180,17 +180,17 @@ def _scaled(objective: L1Objective, beta: Array, columns: Array, most: float = m
     problem, alpha = objective.problem, np.abs(beta)
     free = objective.intercept is Intercept.FREE
     left = _exact_sum(beta) if free else float(beta.sum())
-    mass, square = float(alpha.sum()), _curved(objective, alpha)
+    total, square = float(alpha.sum()), _curved(objective, alpha)
     if not square > 0.0:
         return _Dual(np.zeros_like(beta), np.zeros_like(columns), 0.0, 0.0)
     lengths = float(np.einsum("i,i->", alpha, objective.lengths))
-    error = dual_error(objective, lengths, mass)
+    error = dual_error(objective, lengths, total)
     largest = float(np.abs(columns).max(initial=0.0))
     if objective.intercept is Intercept.PENALIZED:
         largest = max(largest, objective.intercept_scaling * abs(left))
     elif free:
         error += abs(left) * math.sqrt(problem.longest)
-    scale = min(most, 0.5 * mass / square)
+    scale = min(most, 0.5 * total / square)
     if scale * (largest + error) > 1.0:
         scale = (1.0 - 8.0 * UNIT) / (largest + error)
     return _Dual(scale * beta, scale * columns, scale * error, scale * left)
@@ -213,12 +213,14 @@ def _certified(objective: L1Objective, w: Array, b: float, dual: _Dual, z: Array
     size, apart = objective.regularizer(w, b), _column_parts(objective, w, b, dual)
     rest, rows = 1.0 - problem.y * (z + b), math.sqrt(problem.longest)
     sums = _row_parts(objective, alpha, rest)
-    doubt = _doubt(objective, sums, sum_error(problem.most_stored + 1) * (rows * length + abs(b)))
-    if counts(doubt, apart + sums.fenchel_young, size + sums.losses):
+    error_bound = _error_bound(
+        objective, sums, sum_error(problem.most_stored + 1) * (rows * length + abs(b))
+    )
+    if counts(error_bound, apart + sums.fenchel_young, size + sums.losses):
         high, low = exact_residuals(problem, w, b, problem.y)
         rest = problem.y * (high + low)
-        sums, doubt = _row_parts(objective, alpha, rest), 0.0
-    primal, gap = size + sums.losses, apart + sums.fenchel_young + doubt
+        sums, error_bound = _row_parts(objective, alpha, rest), 0.0
+    primal, gap = size + sums.losses, apart + sums.fenchel_young + error_bound
     lost = sum_error(problem.n_samples) * sums.size + _slip(objective, 2.0, dual)
     value = max(sums.size - _curved(objective, alpha) - lost, primal - gap)
     return Certificate(
@@ -259,9 +261,9 @@ def _row_parts(objective: L1Objective, alpha: Array, rest: Array) -> _Losses:
     return _Losses(float((cost * slack**2).sum()), float(alpha.sum()), float(gaps.sum()))
 
 
-def _doubt(objective: L1Objective, sums: _Losses, error: float) -> float:
+def _error_bound(objective: L1Objective, sums: _Losses, error: float) -> float:
     """Return how much that error of every f(x_i) may add to the gap, and the rounding of sums."""
-    return value_doubt(objective, sums, error) + UNIT * sums.losses if error > 0.0 else 0.0
+    return value_error_bound(objective, sums, error) + UNIT * sums.losses if error > 0.0 else 0.0
 
 
 def _violation(objective: L1Objective, w: Array, dual: _Dual, rest: Array) -> float:

@@ -79,12 +79,12 @@ def exact_brackets(
     return cost * slack**2, np.maximum(parts, 0.0) + away, miss
 
 
-def counts(doubt: float, gap: float, primal: float) -> bool:
+def counts(error_bound: float, gap: float, primal: float) -> bool:
     """Whether rounding may add so much to the gap that f is to be computed to twice the digits."""
-    return doubt > max(SMALL * gap, LEAST * primal)
+    return error_bound > max(SMALL * gap, LEAST * primal)
 
 
-def rounding_doubt(
+def rounding_bound(
     objective: ScalarObjective, part: _core.CertificateSums, length: float, b: float
 ) -> float:
     """Return how much the rounding of f(x_i), and of sums of β_i, may add to the gap at most.
@@ -97,11 +97,11 @@ def rounding_doubt(
     sums = UNIT * (part.losses + part.size * f)
     reach = problem.target_summary.max_abs + loss.epsilon + abs(b)
     targets = sum_error(problem.n_samples) * part.size * reach
-    return value_doubt(objective, part, error) + float(sums + targets)
+    return value_error_bound(objective, part, error) + float(sums + targets)
 
 
 def row_error(problem: Problem, length: float, b: float) -> float:
-    """Return how far f − y may be off because of the origins chosen; `length` is ‖w‖."""
+    """Bound the error of f − y that the choice of origins makes; `length` is ‖w‖."""
     rows, level = problem.origin, problem.level
     error = level.error + (0.0 if rows is None else rows.error * length)
     return error + (UNIT * abs(b) if rows is not None or level.height else 0.0)
@@ -119,11 +119,8 @@ class LossSums(Protocol):
         """Σ |β_i|."""
 
 
-def value_doubt(
-    objective: ScalarObjective,
-    part: LossSums,
-    error: float,
-    slack: Array | None = None,
+def value_error_bound(
+    objective: ScalarObjective, part: LossSums, error: float, slack: Array | None = None
 ) -> float:
     """Return how much an error of every f(x_i) may add to the gap.
 
@@ -138,12 +135,12 @@ def value_doubt(
     return float(error * (rates + cost * error))
 
 
-def dual_error(objective: LinearObjective, size: float, mass: float) -> float:
-    """Return how far the computed Σ β_i x_i may be off; size is Σ |β_i|‖x_i‖, mass Σ |β_i|."""
+def dual_error(objective: LinearObjective, size: float, total: float) -> float:
+    """Bound the error of the computed Σ β_i x_i; size is Σ |β_i|‖x_i‖, total Σ |β_i|."""
     problem = objective.problem
     if objective.intercept is Intercept.PENALIZED:
-        size += mass * objective.intercept_scaling
-    rows = 0.0 if problem.origin is None else problem.origin.error * mass
+        size += total * objective.intercept_scaling
+    rows = 0.0 if problem.origin is None else problem.origin.error * total
     return sum_error(problem.n_samples) * size + rows
 
 

@@ -122,8 +122,8 @@ class ScalarObjective(Objective):
         row, whichever is less; so a large C does not make it large.
         """
         longest = self._longest
-        reach = 1.0 if self.loss.one_sided else self.problem.target_summary.max_abs
-        needed = 0.5 * reach**2 / longest if longest > 0.0 else np.inf
+        size = 1.0 if self.loss.one_sided else self.problem.target_summary.max_abs
+        needed = 0.5 * size**2 / longest if longest > 0.0 else np.inf
         return NEGLIGIBLE * min(self.at_zero, needed)
 
     @property

@@ -32,7 +32,7 @@ MAX_SAMPLES = 5000
 #: Most interior-point steps a solve; it takes 10 to 30.
 _MAX_STEPS = 200
 
-#: Of the kernel matrix that are computed before a look at the clock.
+#: Rows of the kernel matrix that are computed between two checks of the clock.
 _ROWS_PER_CALL = 256
 
 #: Relative accuracy below which double precision has no more to give.
@@ -314,7 +314,7 @@ def refuse_many(n_samples: int, instead: str) -> None:
 def _gram(
     objective: KernelObjective, live: NDArray[np.intp], stop: Callable[[], bool] = lambda: False
 ) -> Array:
-    """Return K; where the kernel does not promise a semidefinite one, look for itself."""
+    """Return K, and check that it is semidefinite where the kernel does not guarantee it."""
     X = objective.problem.X[live]
     K = np.empty((len(live), len(live)))
     for begin in range(0, len(live), _ROWS_PER_CALL):

@@ -48,7 +48,7 @@ class Posed:
     flipped : bool
         Whether f is the negative of the model's decision values.
     shift : float
-        By how much the model's intercept differs from b, which is seen from a kernel's origin.
+        By how much the model's intercept differs from b, which is relative to a kernel's origin.
     """
 
     X: Matrix

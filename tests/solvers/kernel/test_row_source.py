@@ -173,7 +173,7 @@ def test_samples_are_compressed_block_by_block(monkeypatch):
     X = indicators(500)
     whole, square = KernelSamples(Gaussian(0.03), X).own
     monkeypatch.setattr(float32_rows, "_VALUES_PER_BLOCK", 1000)
-    monkeypatch.setattr(float32_rows, "_WORTH_THREADS", 1)
+    monkeypatch.setattr(float32_rows, "_MIN_THREADED", 1)
     for n_threads in (1, 3):
         parts, again = KernelSamples(Gaussian(0.03), X, n_threads).own
         np.testing.assert_array_equal(parts.toarray(), whole.toarray())

@@ -284,7 +284,7 @@ def test_residuals_are_right_however_many_rows_are_kept(capacity):
 
 def made_to_talk(monkeypatch, report, n=3000):
     """Solve a problem with something to say at every look at the clock."""
-    monkeypatch.setattr(base, "SECONDS_PER_WORD", 0.0)
+    monkeypatch.setattr(base, "REPORT_INTERVAL", 0.0)
     X, y = samples(n)
     objective = make(Gaussian(1.0), X=X, y=y, C=10.0)
     monitor = Monitor(objective, Stopping(1e-4), report=report)
@@ -316,7 +316,7 @@ def test_who_waits_can_stop_the_work(monkeypatch):
 
 
 def test_verbose_speaks_between_looks(monkeypatch, capfd):
-    monkeypatch.setattr(base, "SECONDS_PER_WORD", 0.0)
+    monkeypatch.setattr(base, "REPORT_INTERVAL", 0.0)
     model = SVC(verbose=1).fit(*samples(3000))
     lines = capfd.readouterr().err.splitlines()
     assert sum("gap" in line for line in lines) == len(model.history_)

@@ -1,4 +1,4 @@
-"""SMO in float64 on the samples that matter: where float32 kernel rows cannot carry the proof.
+"""SMO in float64 on an active set of samples: where float32 rows are too coarse for the proof.
 
 Samples far from the margin keep their β. The rest, the active set, has a kernel matrix of its own
 in float64, so its size, not that of the data, decides what the proof costs.
@@ -25,24 +25,25 @@ from maxmargin.solvers.kernel.dense_smo import PATIENCE, STEPS_PER_CHECK_OF_GAP
 
 Index = NDArray[np.intp]
 
-#: Bytes of the kernel matrix of an active set where no cache_size is given, and at least.
-_MOST, _LEAST = 2**30, 2**26
+#: Largest kernel matrix of an active set where no cache_size is given, in bytes, and the size that
+#: is allowed with any cache_size.
+_MAX_BYTES, _MIN_BYTES = 2**30, 2**26
 
-#: Active samples at least.
-_FEWEST = 128
+#: Smallest active set.
+_MIN_ACTIVE = 128
 
-#: Kernel values made between two checks of the clock.
+#: Kernel values computed between two checks of the clock.
 _VALUES_PER_POLL = 2**21
 
 #: Kernel values that are summed even after a stop, so that the last steps are not lost.
-_MOMENT = 2**25
+_SUMMED_AFTER_STOP = 2**25
 
-#: Of the relative gap asked for: the other samples add a little.
-_AMPLE = 0.8
+#: Share of the tolerance that is left to the active set: the other samples add a little.
+_TOL_SHARE = 0.8
 
 
 class Refined(NamedTuple):
-    """How far the refinement came; RUNNING if memory did not allow it to end."""
+    """The result of a refinement; RUNNING if memory did not allow it to end."""
 
     status: Status = Status.RUNNING
     n_iter: int = 0
@@ -52,8 +53,8 @@ class Refined(NamedTuple):
 
 def affordable(cache_size: float | None) -> int:
     """Return how many samples may be active: those whose kernel matrix fits into the memory."""
-    size = min(_MOST, 0.5 * free_memory()) if cache_size is None else 1e6 * cache_size
-    return math.isqrt(int(max(size, _LEAST)) // 8)
+    size = min(_MAX_BYTES, 0.5 * free_memory()) if cache_size is None else 1e6 * cache_size
+    return math.isqrt(int(max(size, _MIN_BYTES)) // 8)
 
 
 class ActiveSet:
@@ -80,7 +81,7 @@ class ActiveSet:
         return self.variables.ravel() if self.form.doubled else self.beta
 
     def gains(self) -> Array:
-        """Return what each sample gains per unit of its better move; below 0 if it gains nothing.
+        """Return the violation of each sample: its steeper feasible slope, below 0 if optimal.
 
         Free variables have their distance from the margin, which is not below 0 either.
         """
@@ -95,21 +96,21 @@ class ActiveSet:
         return np.asarray(np.maximum(up, down).max(axis=0))
 
     def grow(self) -> bool:
-        """Let all samples join that gain, and as many again that are near; whether there is room.
+        """Add the samples that violate optimality, and as many near that; whether there is room.
 
-        None leaves again, so growing comes to an end.
+        None leaves, so that the set stops growing.
         """
         gain, before = self.gains(), len(self.active)
         gain[self.active] = np.inf
         joining = int(np.count_nonzero(gain >= 0.0)) - before
         if before + joining > self.most:
             return False
-        size = min(len(gain), self.most, max(_FEWEST, before + 2 * joining))
+        size = min(len(gain), self.most, max(_MIN_ACTIVE, before + 2 * joining))
         self.active = np.sort(np.argpartition(-gain, size - 1)[:size])
         return True
 
     def joining(self) -> bool:
-        """Whether samples that are not active gain."""
+        """Whether samples that are not active violate optimality."""
         gain = self.gains()
         gain[self.active] = -np.inf
         return bool((gain > 0.0).any())
@@ -131,31 +132,31 @@ class ActiveSet:
         own = np.ascontiguousarray(self.variables[:, at])
         target = self.target[at] - self.z[at] + K @ own.sum(axis=0)
         residual = np.broadcast_to(self.target - self.z, self.variables.shape)
-        whole = _value(self.variables, self.target + residual, form.epsilon)
-        part = _value(own, target + residual[:, at], form.epsilon)
+        value = _value(self.variables, self.target + residual, form.epsilon)
+        active = _value(own, target + residual[:, at], form.epsilon)
         lower, upper = (np.ascontiguousarray(bound[:, at]) for bound in (self.lower, self.upper))
-        smo = _core.DenseSmo(K, target, lower, upper, form.epsilon, form.balanced, whole - part)
+        smo = _core.DenseSmo(K, target, lower, upper, form.epsilon, form.balanced, value - active)
         smo.start(own)
         return smo
 
     def take(self, smo: _core.DenseSmo, monitor: Monitor) -> bool:
-        """Take over what was found, and tell all samples; False if it is to stop first."""
+        """Take over the solution and update z of all samples; False if it is to stop first."""
         at, before = self.active, self.beta
         variables = self.variables.copy()
         variables[:, at] = smo.variables.reshape(len(variables), -1)
         change, z = variables.sum(axis=0) - before, self.z.copy()
-        hurry = len(z) * int(np.count_nonzero(change)) > _MOMENT
+        long = len(z) * int(np.count_nonzero(change)) > _SUMMED_AFTER_STOP
         X = self.objective.problem.X
         for rows, block in expansion_blocks(self.kernel, X, change, _VALUES_PER_POLL):
             z[rows] += block
-            if hurry and monitor.stopped():
+            if long and monitor.stopped():
                 return False
         self.variables, self.z = variables, z
         return True
 
 
 def solve_active(point: ActiveSet, monitor: Monitor, before: int) -> Refined:
-    """Solve for the active samples, and let others join, until all are served.
+    """Solve for the active samples, and add others, until no sample violates optimality.
 
     `before` counts the iterations made so far.
     """
@@ -166,17 +167,17 @@ def solve_active(point: ActiveSet, monitor: Monitor, before: int) -> Refined:
         if K is None:
             return Refined(monitor.halted(before), n_iter, steps)
         smo = point.engine(K)
-        status = _until_others_join(smo, point, monitor, before + n_iter, stall)
+        status = _until_others_violate(smo, point, monitor, before + n_iter, stall)
         n_iter, steps = n_iter + smo.outer_steps, steps + smo.steps
         if status is not Status.RUNNING or not point.grow():
             return Refined(status, n_iter, steps, smo.violation)
 
 
-def _until_others_join(
+def _until_others_violate(
     smo: _core.DenseSmo, point: ActiveSet, monitor: Monitor, before: int, stall: StallDetector
 ) -> Status:
-    """Make outer steps until the gap of all samples is proven, or some that are not active gain."""
-    tol = _AMPLE * monitor.tol
+    """Make outer steps until the gap of all samples is proven, or inactive samples violate it."""
+    tol = _TOL_SHARE * monitor.tol
     while True:
         left = monitor.iterations_left(before + smo.outer_steps, STEPS_PER_CHECK_OF_GAP)
         satisfied = smo.run(tol, point.form.negligible, left, monitor.stopped)
@@ -204,7 +205,7 @@ class Refinement:
     ) -> Status:
         """Go on from the point of SMO with at most so many active samples, if that is possible.
 
-        z is None if there was no time to know it. The kernel rows of SMO are given back first.
+        z is None if there was no time to sum it. The cached kernel rows of SMO are freed first.
         """
         if z is None:
             return monitor.halted(n_iter)

@@ -38,12 +38,12 @@ def can_solve(objective: KernelObjective) -> bool:
 class BatchSMO:
     """SMO of problems over some samples of one kernel matrix; `name` is that of the solutions.
 
-    `places`, a column, says where in the matrix a row of the tasks is, `nu_sums` has ν Σ C_i of
+    `positions`, a column, says where in the matrix a row of the tasks is, `nu_sums` has ν Σ C_i of
     each.
     """
 
     name: str
-    places: Array
+    positions: Array
     tasks: list[Task]
     nu_sums: list[float | None]
 
@@ -54,7 +54,7 @@ class BatchSMO:
         if not can_solve(objective):
             return [*starts]
         tasks, nu_sums = [self.tasks[k] for k in group], [self.nu_sums[k] for k in group]
-        found = solve_parts(self.name, objective, self.places, tasks, nu_sums, monitor)
+        found = solve_parts(self.name, objective, self.positions, tasks, nu_sums, monitor)
         late = monitor.stopped()
         return [
             one if isinstance(one, Solution)
@@ -67,22 +67,22 @@ class BatchSMO:
 def solve_parts(
     name: str,
     objective: KernelObjective,
-    places: Array,
+    positions: Array,
     tasks: Sequence[Task],
     nu_sums: Sequence[float | None],
     monitor: Monitor,
 ) -> list[Solution | Array]:
-    """Solve problems over some samples of a kernel matrix; β if the first look is no proof.
+    """Solve problems over some samples of a kernel matrix; β if the first gap check fails.
 
     `objective` is one of them; the others have the same loss and kind of intercept, and each its
-    mass. `places`, a column, says where in the matrix a row of the tasks is. The monitor gives the
-    limits.
+    ν Σ C_i. `positions`, a column, has the row of the matrix for each row of the tasks. The monitor
+    has the limits.
     """
     assert isinstance(objective.kernel, Precomputed)
     K, free = objective.kernel.matrix, objective.intercept is Intercept.FREE
     refuse_improper(np.diagonal(K))
     rows, y, cost = (np.concatenate(arrays) for arrays in zip(*tasks, strict=True))
-    samples = places[rows, 0].astype(np.int32)
+    samples = positions[rows, 0].astype(np.int32)
     ends = np.cumsum([len(own) for own, _, _ in tasks], dtype=np.int32)
     begins = np.concatenate([[0], ends[:-1]])
     totals = np.add.reduceat(cost, begins)
@@ -110,8 +110,8 @@ def solve_parts(
         own, sums = diagonal[begins[task] : ends[task]], certified.sums
         error = expansion_error(coef, own, certified.square, objective.value_rounding).spread
         error += UNIT * loss.target_scale * bool(error)  # of z + b at a kink
-        doubt = 4.0 * error * (float(totals[task]) + sums.size)
-        certificate = expansion_certificate(setting, sums, b, squares, doubt, Status.OPTIMAL)
+        error_bound = 4.0 * error * (float(totals[task]) + sums.size)
+        certificate = expansion_certificate(setting, sums, b, squares, error_bound, Status.OPTIMAL)
         proven = outcome.satisfied and certificate.relative_gap <= monitor.tol
         if not proven or (nu and short(coef, own, certified.square)):
             return coef

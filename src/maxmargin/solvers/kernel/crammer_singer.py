@@ -26,19 +26,19 @@ from maxmargin.solvers.kernel.row_source import KernelSamples, affords_float64
 from maxmargin.solvers.kernel.value_checks import refuse_huge, refuse_negative
 from maxmargin.solvers.requirements import require
 
-#: Between looks at a gap that is not promising. Small problems are looked at often: a look brings a
-#: step in all free variables at once.
+#: Outer steps between gap checks where no proof is expected. Small problems are checked often: each
+#: check brings a step in all free variables at once.
 _STEPS_PER_CHECK_OF_GAP, _STEPS_IF_SMALL = 500, 20
 
-#: Looks in a row that neither lower the gap by a tenth nor, unless a proof was expected, raise the
-#: dual beyond rounding.
+#: Gap checks in a row that neither lower the gap by a tenth nor, unless a proof was expected, raise
+#: the dual beyond rounding.
 _PATIENCE, _ROUNDING = 30, 1e-13
 
-#: Samples from whose mean the others are seen, if the intercepts are free.
+#: Samples whose mean is the origin, if the intercepts are free.
 _CENTRE = 16
 
 #: Samples at which sums of float32 kernel values are compared with float64.
-_TRIED = 64
+_N_COMPARED = 64
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class ClassSMO:
                 break
             if converged:
                 tol *= 0.5
-                precise = precise or monitor.doubt > 0.5 * monitor.tol * abs(monitor.dual)
+                precise = precise or monitor.error_bound > 0.5 * monitor.tol * abs(monitor.dual)
             ascent.go_on(*_moved(objective, *known) if exact else known)
             steps = monitor.iterations_left(ascent.engine.outer_steps, most)
         if status is Status.OPTIMAL and exact:
@@ -113,7 +113,7 @@ class ClassSMO:
 
 
 class _Ascent:
-    """The core's ascent; with free intercepts it sees the samples from a point c of their space.
+    """The core's ascent; with free intercepts the samples are shifted by a point c of their space.
 
     `means` are <x_i, c>, `mean` is <c, c>. Where Σ_i β_i = 0 that changes Kβ by a constant for each
     class, which the intercepts make up for; nothing else changes but the conditioning.
@@ -146,7 +146,7 @@ class _Ascent:
 
     @property
     def info(self) -> SolverInfo:
-        """What it took."""
+        """Steps, rows and the violation of the last point."""
         engine = self.engine
         return SolverInfo(violation=engine.violation, steps=engine.steps, rows=engine.rows_computed)
 
@@ -193,17 +193,17 @@ class _Ascent:
         return beta
 
     def intercepts(self, beta: Array) -> Array:
-        """Return b for samples that are seen as they are."""
+        """Return b for the samples without the shift."""
         return np.asarray(self.engine.b - self.means @ beta)
 
     def summed(self, beta: Array) -> Array:
         """Return Kβ: sums of float32 rows at the engine's point, float64 for how β differs."""
         own, cost = self.objective.own, self.objective.problem.cost
-        seen = self.engine.scores.reshape(self.shape).T - 1.0
-        seen[own] += 1.0
+        shifted = self.engine.scores.reshape(self.shape).T - 1.0
+        shifted[own] += 1.0
         at = -self.engine.alpha.reshape(self.shape).T
         at[own] += cost
-        z = seen + np.outer(self.means - self.mean, at.sum(axis=0)) + self.means @ at
+        z = shifted + np.outer(self.means - self.mean, at.sum(axis=0)) + self.means @ at
         change = beta - at
         change[np.abs(change) <= 1e-12 * cost[:, np.newaxis]] = 0.0
         return np.ascontiguousarray(z + self.objective.kernel_values(change))
@@ -240,7 +240,7 @@ def _error(objective: KernelCrammerSingerObjective, beta: Array, z: Array) -> tu
     if len(support) == 0:
         return np.zeros(objective.n_classes), 0.0
     rows = np.concatenate(
-        [some[:: max(1, len(some) // _TRIED)][:_TRIED] for some in (support, everyone)]
+        [some[:: max(1, len(some) // _N_COMPARED)][:_N_COMPARED] for some in (support, everyone)]
     )
-    apart = z[rows] - objective.kernel(X[rows], X[support]) @ beta[support]
-    return apart.mean(axis=0), float(apart.std(axis=0).max())
+    errors = z[rows] - objective.kernel(X[rows], X[support]) @ beta[support]
+    return errors.mean(axis=0), float(errors.std(axis=0).max())

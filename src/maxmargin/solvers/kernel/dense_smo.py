@@ -1,4 +1,4 @@
-"""SMO on so few samples that the whole kernel matrix is made: `core/smo/dense.hpp`."""
+"""SMO on so few samples that the full kernel matrix is computed: `core/smo/dense.hpp`."""
 
 from __future__ import annotations
 

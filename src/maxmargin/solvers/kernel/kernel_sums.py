@@ -16,13 +16,13 @@ from maxmargin.solvers.kernel.row_source import KernelSamples, affords_float64
 from maxmargin.solvers.kernel.value_checks import refuse_huge_values
 
 #: Samples at which sums of float32 kernel values are compared with float64.
-_TRIED = 128
+_N_COMPARED = 128
 
-#: Support vectors that these are compared with at a time: all at once would be fresh memory, which
+#: Support vectors whose kernel values are computed at a time: with all at once, allocating memory
 #: took three times as long as the sums.
-_TOGETHER = 1024
+_BLOCK = 1024
 
-#: Values of a caller's kernel between two looks at the clock and at Ctrl-C.
+#: Values of a caller's kernel between two checks of the clock and of Ctrl-C.
 _VALUES_PER_POLL = 2**16
 
 
@@ -72,9 +72,9 @@ def exact_values(
 def values_with_error(
     objective: KernelObjective, beta: Array, z: Array, precision: Precision, monitor: Monitor
 ) -> tuple[Array, SumError | None]:
-    """Return Kβ, and its error if it has one: z from float32 rows, unless float64 is not felt.
+    """Return Kβ, and its error if it has one: z from float32 rows, unless float64 is cheap.
 
-    Once it was doubted, float64 is made of it near the kinks of the loss; then everywhere.
+    With a higher precision it is summed in float64 near the kinks of the loss, or everywhere.
     """
     n_values = len(beta) * int(np.count_nonzero(beta))
     if precision is Precision.FLOAT64 or affords_float64(objective.problem.X, n_values):
@@ -94,16 +94,16 @@ def _error(objective: KernelObjective, beta: Array, z: Array) -> SumError:
     """
     edge = np.flatnonzero(objective.edge(beta))
     rows = np.append(_some(edge), _some(np.arange(len(beta))))
-    apart = z[rows] - _exact_at(objective, beta, rows)
-    return SumError(float(apart.mean()), float(apart.std()))
+    errors = z[rows] - _exact_at(objective, beta, rows)
+    return SumError(float(errors.mean()), float(errors.std()))
 
 
 def _exact_at(objective: KernelObjective, beta: Array, rows: NDArray[np.intp]) -> Array:
     """Return Kβ at some samples, in float64."""
     X, support = objective.problem.X, np.flatnonzero(beta)
     some, values = X[rows], np.zeros(len(rows))
-    for begin in range(0, len(support), _TOGETHER):
-        part = support[begin : begin + _TOGETHER]
+    for begin in range(0, len(support), _BLOCK):
+        part = support[begin : begin + _BLOCK]
         values += objective.kernel(some, X[part]) @ beta[part]
     return values
 
@@ -111,17 +111,17 @@ def _exact_at(objective: KernelObjective, beta: Array, rows: NDArray[np.intp]) -
 def _exact_near_kinks(
     objective: KernelObjective, beta: Array, z: Array, error: SumError, monitor: Monitor
 ) -> tuple[Array, SumError]:
-    """Make the sums of the samples near a kink in float64: an error counts most there."""
+    """Compute the sums of the samples near a kink in float64: an error counts most there."""
     exact = objective.near_kinks(z, 4.0 * (abs(error.mean) + error.spread))
     near, z = np.flatnonzero(exact), z.copy()
-    for begin in range(0, len(near), _TOGETHER):
-        some = near[begin : begin + _TOGETHER]
+    for begin in range(0, len(near), _BLOCK):
+        some = near[begin : begin + _BLOCK]
         z[some] = _exact_at(objective, beta, some)
         if monitor.stopped():
-            exact[near[begin + _TOGETHER :]] = False
+            exact[near[begin + _BLOCK :]] = False
             break
     return z, error._replace(exact=exact)
 
 
 def _some(index: NDArray[np.intp]) -> NDArray[np.intp]:
-    return index[:: max(1, len(index) // _TRIED)][:_TRIED]
+    return index[:: max(1, len(index) // _N_COMPARED)][:_N_COMPARED]

@@ -55,6 +55,6 @@ def _verdict(
     """Say whether the margin is proven, or that there is none; RUNNING if neither is."""
     if certificate.relative_gap <= tol:
         return Status.OPTIMAL
-    if not certificate.dual < objective.hopeless:
+    if not certificate.dual < objective.infeasible_above:
         return Status.INFEASIBLE
     return Status.RUNNING if nearest is Status.OPTIMAL else nearest

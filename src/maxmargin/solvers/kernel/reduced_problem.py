@@ -14,7 +14,7 @@ from maxmargin.solvers.base import Solver, Start
 def retried(
     solver: Solver, objective: KernelObjective, monitor: Monitor, found: Solution
 ) -> Solution:
-    """Return the solution of a fit; of one that stalled, after as many iterations on less."""
+    """Return the solution; of a stalled fit, that of the reduced problem in as many iterations."""
     reduced = objective.reduced(found.w, found.b, found.beta)
     if found.status is not Status.STALLED or reduced is None:
         return found

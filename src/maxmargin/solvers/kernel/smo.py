@@ -52,7 +52,7 @@ _PATIENCE_BETWEEN = 4
 
 #: Share of the tolerance that errors of float32 sums may take up before more sums are made in
 #: float64.
-_MAX_DOUBT = 0.5
+_MAX_ERROR_SHARE = 0.5
 
 #: Work on pairs of a working set, in its samples, that takes as long as a kernel value in float64.
 _PAIR_WORK_PER_VALUE = 4
@@ -60,9 +60,9 @@ _PAIR_WORK_PER_VALUE = 4
 #: Outer steps between two checks whether the pairs have cost as much as a float64 matrix.
 _STEPS_PER_CHECK = 20
 
-#: Working sets that all samples make, and the least size of one: of large ones most rows would be
-#: asked for before it is known which matter.
-_SETS, _LEAST_SET = 16, 128
+#: Samples per sample of a working set, and its smallest size: with large sets most rows would be
+#: computed before it is known which are needed.
+_SAMPLES_PER_MEMBER, _MIN_WORKING_SET = 16, 128
 
 
 @dataclass(frozen=True)
@@ -70,24 +70,24 @@ class SMO:
     """Two-level sequential minimal optimisation.
 
     Pairs of dual variables are optimised inside a working set whose kernel block fits the cache;
-    kernel rows are computed in float32 tiles when they are first needed, and kept.
+    kernel rows are computed in float32 tiles when they are first needed, and cached.
 
     Parameters
     ----------
     working_set : int
-        Samples whose kernel values among each other are at hand at a time, at most: of few samples
-        a sixteenth, but 128.
+        Most samples whose kernel values among each other are at hand: a sixteenth of few samples,
+        but at least 128.
     cache_size : float or None
-        Megabytes for kernel rows; None: half of the memory that is free, or 256 or 1,000 for
-        samples of so few values, 48 or 128, that rows are cheap to compute. Of these, more than
-        256 are taken only as rows turn out to be needed again and again.
+        Megabytes for kernel rows. None: half of the free memory, but 256 for samples of fewer than
+        48 values and 1,000 for those of fewer than 128, whose rows are cheap to compute. More than
+        256 are used only if rows are needed again and again.
     n_threads : int
         Threads for kernel values.
     small : int
-        Up to so many samples there are no working sets: the whole kernel matrix is made, in
-        float64. Not for a user's function: it may be slow, and is asked for the rows that are
-        needed only. With more samples SMO changes to float64 when it has cost as much as that
-        matrix, or when float32 brings nothing more; the matrix is that of the samples that matter.
+        Up to so many samples the full kernel matrix is computed, in float64, without working sets.
+        Not of a user's function, which may be slow: only the rows that are needed are computed.
+        With more samples SMO changes to float64 when its steps have cost as much as that matrix,
+        or when float32 brings no more progress; the matrix is then that of the active set.
     """
 
     working_set: int = 512
@@ -125,15 +125,15 @@ class SMO:
     def pairs_before_float64(self, samples: KernelSamples, n: int) -> float:
         """Return how many pairs take as long as all kernel values in float64.
 
-        A fit that needs more than these goes on in float64: in all, it takes twice as long as it
-        would have if it had begun there, at most. A caller's kernel may be slower than that.
+        A fit that needs more than these goes on in float64: in all, it takes at most twice as long
+        as it would have taken there from the start. A caller's kernel may be slower than that.
         """
         if samples.formula is None:
             return math.inf
         return _PAIR_WORK_PER_VALUE * n**2 / self._working(n)
 
     def _working(self, n: int) -> int:
-        return min(self.working_set, max(_LEAST_SET, n // _SETS))
+        return min(self.working_set, max(_MIN_WORKING_SET, n // _SAMPLES_PER_MEMBER))
 
     def engine(
         self,
@@ -201,7 +201,7 @@ class _Fit:
 
     @property
     def info(self) -> SolverInfo:
-        """What it took."""
+        """Steps, rows and the violation of the last point."""
         smo, screening, refinement = self.smo, self.screening, self.refinement
         return SolverInfo(
             violation=refinement.violation(smo),
@@ -241,9 +241,9 @@ class _Fit:
             steps = self._steps_to_next_check()
 
     def _start(self, start: Start) -> int:
-        """Go to the start, by way of subsets if there is none; return the steps to make from it.
+        """Go to the start, which subsets give if there is none; return the steps to a gap check.
 
-        None from a start that was given, or that subsets led to: it is certified first.
+        None from a start that was given, or found by subsets: it is certified first.
         """
         begin, z = self._starting_point(start)
         if z is not None:
@@ -261,7 +261,7 @@ class _Fit:
         if start.beta is None and screening.applies():
             if screening.run():
                 return screening.beta, screening.z
-            if self.monitor.stopped():  # what was found so far is the answer
+            if self.monitor.stopped():  # the point reached so far is the answer
                 return screening.beta, screening.values()
         begin = form.begin
         if start.beta is not None:
@@ -291,18 +291,18 @@ class _Fit:
                 return False
 
     def _point(self) -> PrimalDual:
-        """Return the dual point with its Kβ, as precise as the phase asks for."""
+        """Return the dual point with its Kβ, in the present precision."""
         beta = self.form.fold(self.smo.beta)
         z = (self.form.target - self.smo.residual)[: len(beta)]
         z, error = values_with_error(self.objective, beta, z, self.precision, self.monitor)
         return PrimalDual(None, 0.0, beta, z, error=error)
 
     def _stalls(self, converged: bool, exact: bool) -> bool:
-        """Ask for more where a proof failed; whether too many gap checks brought no progress."""
+        """Demand more where a proof failed; whether too many gap checks brought no progress."""
         monitor, latest = self.monitor, self.monitor.latest
         if converged:
             self.tol *= 0.5
-            if monitor.doubt > _MAX_DOUBT * monitor.tol * abs(monitor.dual):
+            if monitor.error_bound > _MAX_ERROR_SHARE * monitor.tol * abs(monitor.dual):
                 self.precision = self.precision.higher
             gap = monitor.history[-1].gap
             self.slow = gap > 0.5 * self.expected.smallest_gap
@@ -316,9 +316,9 @@ class _Fit:
             return False
         return stalled
 
-    def _refines(self, asked: bool = False) -> bool:
-        """Whether it is time for float64: if that is asked for, or float32 has cost as much."""
-        late = asked or bool(self.smo.steps >= self.pairs_before_float64)
+    def _refines(self, demanded: bool = False) -> bool:
+        """Whether it is time for float64: on demand, or when float32 has cost as much."""
+        late = demanded or bool(self.smo.steps >= self.pairs_before_float64)
         return late and self.phase is not Phase.REFINED
 
     def _refine(self, point: PrimalDual) -> Status:

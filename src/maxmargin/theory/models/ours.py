@@ -50,7 +50,7 @@ from maxmargin.theory.posed import Data, Posed, PosedJoint, check_features, chec
 _LINEAR = (LinearSVC, LinearSVR, PegasosClassifier)
 _KINDS = (*_LINEAR, SVC, SVR, OneClassSVM)
 
-#: Samples whose distances the rule "median" looks at.
+#: Samples from whose distances the rule "median" is computed.
 _MEDIAN_SAMPLES = 1000
 
 
@@ -288,7 +288,7 @@ def _of_machine(model: Any, data: Data) -> Posed:
 
 
 def _shifts(model: Any, kernel: Kernel | None) -> Array:
-    """Return ⟨w, o⟩ of each problem, by which intercepts differ as seen from an origin o.
+    """Return ⟨w, o⟩ of each problem, by which intercepts differ after a shift of the origin to o.
 
     With the weights that predictions have: those of coefficients that do not quite sum to 0 depend
     on the origin.
