@@ -5,6 +5,7 @@
 #   make bench      against the peers             BENCH_ARGS="--data DIR"; default $MAXMARGIN_DATA or ../shared/data
 #                   make bench-linear, -kernel, -multiclass or -probabilities for one of them; --help tells options
 #   make lint       style, types, import layers   make format  to repair the style
+#   make stub       src/maxmargin/_core.pyi, the types of the compiled module, from the built one
 #   make docs       the documentation as a site, in build/site, and its examples run
 #   make sklearn-tests  scikit-learn's own tests, with our estimators in the place of its own
 #   make sanitize   fast tests with the core under ASAN and UBSAN; NO_WIDE=ON without 64-byte registers (after a clean)
@@ -35,7 +36,7 @@ SKLEARN_TESTS := svm tests.test_base tests.test_calibration tests.test_multiclas
   model_selection feature_selection ensemble.tests.test_bagging ensemble.tests.test_stacking ensemble.tests.test_voting \
   ensemble.tests.test_weight_boosting
 
-.PHONY: build test demo bench bench-linear bench-kernel bench-multiclass bench-probabilities lint format docs sklearn-tests sanitize clang wheel mutation clean
+.PHONY: build test demo bench bench-linear bench-kernel bench-multiclass bench-probabilities lint format stub docs sklearn-tests sanitize clang wheel mutation clean
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
 
@@ -69,6 +70,9 @@ format: $(VENV)/.stamp-lint
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/clang-format -i $(CORE)
+
+stub: $(VENV)/.stamp-build
+	$(PY) -m nanobind.stubgen -q -m maxmargin._core -o src/maxmargin/_core.pyi -p src/core/python/stub.pat
 
 # Nothing is fetched. -n -W: a name or a link that leads nowhere is an error.
 docs: $(VENV)/.stamp-build $(VENV)/.stamp-docs

@@ -45,6 +45,14 @@ def separable(n=40, d=3, seed=0):
     return as_float32(X), y
 
 
+def with_margin(n=80, seed=0):
+    """Two classes of three features on both sides of a plane, with a margin."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = np.where(X @ [1.0, -2.0, 0.5] > 0.0, 1, -1)
+    return X + 0.3 * y[:, np.newaxis] * np.array([1.0, -2.0, 0.5]) / 2.3, y
+
+
 def overlapping(n=60, d=4, seed=0):
     """Two classes that no hyperplane separates, off the origin, a third of the values zero."""
     rng = np.random.default_rng(seed)

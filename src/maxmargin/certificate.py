@@ -182,7 +182,7 @@ def relative(gap: float, dual: float, negligible: float = 0.0) -> float:
 
 
 def certificate_of_sums(
-    part: _core.Tally,
+    part: _core.CertificateSums,
     values: tuple[float, float, float],
     square: float,
     negligible: float,

@@ -39,11 +39,11 @@ ONES = csr((np.abs(X) > 1) * 1.0)
 @contextlib.contextmanager
 def failing(after=0, times=1, least=0):
     """Let the allocations after so many fail, of those of at least so many bytes."""
-    _core.fail_allocations(after, times, least)
+    _core.fail_allocations(after, times, least)  # type: ignore[attr-defined] # of builds for tests
     try:
         yield
     finally:
-        _core.fail_allocations(0, 0)
+        _core.fail_allocations(0, 0)  # type: ignore[attr-defined]
 
 
 def each_failure(fit):
@@ -55,7 +55,7 @@ def each_failure(fit):
                 result = fit()
             except MemoryError:
                 result = None
-            if _core.failed_allocations() == 0:
+            if _core.failed_allocations() == 0:  # type: ignore[attr-defined]
                 return
         yield result
         after += 1 + after // 8

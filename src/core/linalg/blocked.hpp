@@ -10,7 +10,7 @@
 
 namespace maxmargin {
 
-constexpr int kPanel = 512;  // columns
+constexpr int kPanelColumns = 512;  // columns
 
 // What a symmetric matrix gets: alpha A A', A of `depth` columns, or alpha A'A (trans "T"), A of
 // `depth` rows. A is the caller's.
@@ -40,16 +40,16 @@ inline void add_panel(const Blas& blas, const RankUpdate& update, int begin, int
 // All n columns.
 inline void add_panels(const Blas& blas, const RankUpdate& update, int n, double* c, int ldc,
                        Poll& poll) {
-  if (n <= 2 * kPanel) return add_panel(blas, update, 0, n, c, ldc);
-  for (int begin = 0; begin < n; begin += kPanel) {
+  if (n <= 2 * kPanelColumns) return add_panel(blas, update, 0, n, c, ldc);
+  for (int begin = 0; begin < n; begin += kPanelColumns) {
     poll();
-    add_panel(blas, update, begin, std::min(begin + kPanel, n), c, ldc);
+    add_panel(blas, update, begin, std::min(begin + kPanelColumns, n), c, ldc);
   }
 }
 
 // The Cholesky factor of an upper triangle, in its place; whether there is one.
 inline bool factorise(const Blas& blas, int n, double* a, int lda, Poll& poll) {
-  const int block = n <= 2 * kPanel ? n : kPanel;
+  const int block = n <= 2 * kPanelColumns ? n : kPanelColumns;
   const double one = 1.0;
   int info = 0;
   for (int k = 0; k < n; k += block) {
@@ -59,9 +59,9 @@ inline bool factorise(const Blas& blas, int n, double* a, int lda, Poll& poll) {
     blas.dpotrf("U", &depth, corner, &lda, &info);
     if (info != 0) return false;
     if (rest == 0) break;
-    for (int begin = 0; begin < rest; begin += kPanel) {
+    for (int begin = 0; begin < rest; begin += kPanelColumns) {
       poll();
-      const int width = std::min(kPanel, rest - begin);
+      const int width = std::min(kPanelColumns, rest - begin);
       blas.dtrsm("L", "U", "T", "N", &depth, &width, &one, corner, &lda,
                  row + static_cast<Size>(begin) * lda, &lda);
     }

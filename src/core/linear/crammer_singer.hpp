@@ -8,7 +8,7 @@
 // value; a free one is its proximal iteration, as in linear/dual_cd.hpp.
 //
 // Invariant: W_j = sum_i beta_ij (x_i, feature), and every alpha_i lies in its simplex.
-// Samples whose alpha has one entry, with more pull than the others by the last epoch's mean
+// Samples whose alpha has one entry, with more score than the others by the last epoch's mean
 // violation, are shrunk; the caller brings all of them back before it certifies, so shrinking
 // cannot change the answer.
 #pragma once
@@ -47,7 +47,7 @@ struct ClassState {
   Random& random;
 
   // Where a sample is worked on: one entry a class, in vectors of any weights.
-  std::vector<double> offset, pull, moved;
+  std::vector<double> offset, score, moved;
   std::vector<int> busy;
 
   ClassState(double* alpha, ClassBias bias, std::int32_t* order, Sweep& sweep, Random& random,
@@ -58,7 +58,7 @@ struct ClassState {
         sweep(sweep),
         random(random),
         offset(static_cast<std::size_t>(padded<float>(n_classes)), -1e300),
-        pull(offset.size()),
+        score(offset.size()),
         moved(offset.size()),
         busy(offset.size()) {}
 
@@ -70,26 +70,26 @@ struct ClassState {
 };
 
 struct ClassMove {
-  double violation, bracket, gain;
+  double violation, fenchel_young, gain;
 };
 
-// The step of one sample, if its variables violate their conditions. `pull` comes in without
+// The step of one sample, if its variables violate their conditions. `score` comes in without
 // `offset`; `moved` becomes the change of beta. With kStride known at compile time all of it stays
 // in registers.
 template <Size kStride>
 MAXMARGIN_INLINE ClassMove best_move(const SimplexProblem& problem, const double* offset,
-                                     Size any_stride, double* pull, double* alpha, double* moved) {
+                                     Size any_stride, double* score, double* alpha, double* moved) {
   const Size stride = kStride > 0 ? kStride : any_stride;
-  const auto [top, violation] = look_at(alpha, offset, stride, problem.cost, pull);
+  const auto [top, violation] = add_offsets(alpha, offset, stride, problem.cost, score);
   if (violation <= 0.0 || problem.cost == 0.0) return {violation, 0.0, 0.0};
-  const auto [bracket, gain] = project(problem, top, stride, pull, alpha, moved);
-  return {violation, bracket, gain};
+  const auto [fenchel_young, gain] = project(problem, top, stride, score, alpha, moved);
+  return {violation, fenchel_young, gain};
 }
 
 template <Size kStride>
 ClassMove move_in_simplex(const SimplexProblem& problem, const double* offset, Size any_stride,
-                          double* pull, double* alpha, double* moved) {
-  return MAXMARGIN_CLONED(best_move<kStride>(problem, offset, any_stride, pull, alpha, moved));
+                          double* score, double* alpha, double* moved) {
+  return MAXMARGIN_CLONED(best_move<kStride>(problem, offset, any_stride, score, alpha, moved));
 }
 
 inline auto mover(Size stride) {
@@ -139,7 +139,7 @@ MAXMARGIN_INLINE bool visit_active(const Rows& rows, const ClassProblem& problem
   const auto move_sample = mover(stride);
   const double feature = state.bias.feature, feature_square = feature * feature;
   const double* const offset = state.offset.data();
-  double *const pull = state.pull.data(), *const moved = state.moved.data();
+  double *const score = state.score.data(), *const moved = state.moved.data();
   std::int32_t* const order = state.order;
   Sweep& sweep = state.sweep;
   while (sweep.cursor < sweep.n_active) {
@@ -148,9 +148,9 @@ MAXMARGIN_INLINE bool visit_active(const Rows& rows, const ClassProblem& problem
     prefetch_next(rows, problem, state, W, k);
     const SimplexProblem own{problem.cost[i],
                              std::max(problem.squared_norms[i] + feature_square, 1e-200), relax};
-    scores(rows, i, W, K, pull);
-    pull[problem.y[i]] -= 1.0;
-    const ClassMove move = move_sample(own, offset, stride, pull, state.alpha + i * stride, moved);
+    scores(rows, i, W, K, score);
+    score[problem.y[i]] -= 1.0;
+    const ClassMove move = move_sample(own, offset, stride, score, state.alpha + i * stride, moved);
     if (move.violation < -sweep.threshold || own.cost == 0.0) {
       std::swap(order[k], order[--sweep.n_active]);
       continue;
@@ -158,7 +158,7 @@ MAXMARGIN_INLINE bool visit_active(const Rows& rows, const ClassProblem& problem
     sweep.cursor = k + 1;
     if (move.violation <= 0.0) continue;
     sweep.violations += move.violation;
-    sweep.gap += move.bracket;
+    sweep.gap += move.fenchel_young;
     sweep.dual += move.gain;
     if (feature != 0.0) {
       for (Size j = 0; j < K; ++j) state.bias.weight[j] += moved[j] * feature;

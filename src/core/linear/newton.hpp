@@ -97,15 +97,15 @@ class NewtonLevel {
   double b() const { return bias_.anchor + bias_.feature * w.back(); }
 
   // Takes the curvature from a sample, which must outlive this, if that had rows enough to tell it:
-  // no Gram matrix of all rows is needed then, as long as the steps do well. `places` are those of
+  // no Gram matrix of all rows is needed then, as long as the steps do well. `indices` are those of
   // the sample's rows among these, and the caller's.
   template <class Sample>
-  void use_hessian_of(Sample& sample, const std::int32_t* places) {
+  void use_hessian_of(Sample& sample, const std::int32_t* indices) {
     if (terms_.loss.bounded || sample.n_sloped() < kRowsForHessian * static_cast<Size>(w.size()))
       return;
-    sample_ = {[&sample, places](const std::vector<std::uint8_t>& flags, Poll& poll,
-                                 std::vector<double>& out) {
-                 sample.hessian_at(flags, places, poll, out);
+    sample_ = {[&sample, indices](const std::vector<std::uint8_t>& flags, Poll& poll,
+                                  std::vector<double>& out) {
+                 sample.hessian_at(flags, indices, poll, out);
                },
                &sample.gram()};
   }
@@ -223,12 +223,12 @@ class NewtonLevel {
     hessian_.assemble(stiffness(), out, poll);
   }
 
-  // The same where the rows are in the pieces that `flags` tells of the rows at `places`.
-  void hessian_at(const std::vector<std::uint8_t>& flags, const std::int32_t* places, Poll& poll,
+  // The same where the rows are in the pieces that `flags` tells of the rows at `indices`.
+  void hessian_at(const std::vector<std::uint8_t>& flags, const std::int32_t* indices, Poll& poll,
                   std::vector<double>& out) {
     sums_.n_sloped = sums_.n_leaving = 0;
     for (Size k = 0; k < rows_.n_samples; ++k) {
-      const std::uint8_t held = state_.flags[k] & kInGram, sloped = flags[places[k]] & kSloped;
+      const std::uint8_t held = state_.flags[k] & kInGram, sloped = flags[indices[k]] & kSloped;
       state_.flags[k] = held | sloped;
       sums_.n_sloped += sloped != 0;
       sums_.n_leaving += held && !sloped;

@@ -101,10 +101,10 @@ struct Sweep {
 
 // Largest gain per unit step over the directions that the box leaves open; negative: slack.
 MAXMARGIN_INLINE double violation(const Term& term, double z, double beta) {
-  const double pull = term.target - z - term.curvature * beta;
-  const double up = beta < term.upper ? pull - (beta >= 0.0 ? term.epsilon : -term.epsilon)
+  const double gradient = term.target - z - term.curvature * beta;
+  const double up = beta < term.upper ? gradient - (beta >= 0.0 ? term.epsilon : -term.epsilon)
                                       : -std::numeric_limits<double>::infinity();
-  const double down = beta > term.lower ? -pull - (beta <= 0.0 ? term.epsilon : -term.epsilon)
+  const double down = beta > term.lower ? -gradient - (beta <= 0.0 ? term.epsilon : -term.epsilon)
                                         : -std::numeric_limits<double>::infinity();
   return std::max(up, down);
 }

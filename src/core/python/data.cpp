@@ -23,13 +23,13 @@ void csr(Rows* self, In<T> values, In<Index> columns, In<Index> offsets, Size n_
   require_length(columns, static_cast<Size>(values.shape(0)), "columns");
   require(offsets.shape(0) >= 1, "offsets must not be empty");
   const Size n_samples = static_cast<Size>(offsets.shape(0)) - 1;
-  bool sound = false;
+  bool valid = false;
   {
     nb::gil_scoped_release release;
-    sound = MAXMARGIN_CLONED(canonical(offsets.data(), columns.data(), n_samples, n_features,
+    valid = MAXMARGIN_CLONED(canonical(offsets.data(), columns.data(), n_samples, n_features,
                                        static_cast<Size>(columns.shape(0))));
   }
-  require(sound,
+  require(valid,
           "CSR offsets must rise from 0 to at most the number of stored values, and the column "
           "indices of a row must rise strictly within [0, n_features): call X.sum_duplicates()");
   new (self)
@@ -164,21 +164,21 @@ void bind_rows(nb::module_& m) {
 }
 
 void bind_targets(nb::module_& m) {
-  nb::class_<Extent>(m, "Extent", "How far labels and costs reach.")
+  nb::class_<TargetSummary>(m, "TargetSummary", "How far labels and costs max_abs.")
       .def(
           "__init__",
-          [](Extent* self, In<double> y, In<double> cost) {
+          [](TargetSummary* self, In<double> y, In<double> cost) {
             const Size n = static_cast<Size>(y.shape(0));
             require_length(cost, n, "cost");
             nb::gil_scoped_release release;
-            new (self) Extent{MAXMARGIN_CLONED(extent_of(y.data(), cost.data(), n))};
+            new (self) TargetSummary{MAXMARGIN_CLONED(summarise_targets(y.data(), cost.data(), n))};
           },
           "y"_a, "cost"_a)
-      .def_ro("reach", &Extent::reach, "The largest |y|; infinite if one is not finite.")
-      .def_ro("total_cost", &Extent::total_cost)
-      .def_ro("sound", &Extent::sound, "Whether every cost is finite, and 0 or larger.")
-      .def_ro("signs", &Extent::signs, "Whether every y is -1 or +1.")
-      .def_ro("alike", &Extent::alike, "Whether samples of positive cost have one y.");
+      .def_ro("max_abs", &TargetSummary::max_abs, "The largest |y|; infinite if one is not finite.")
+      .def_ro("total_cost", &TargetSummary::total_cost)
+      .def_ro("valid", &TargetSummary::valid, "Whether every cost is finite, and 0 or larger.")
+      .def_ro("is_binary", &TargetSummary::is_binary, "Whether every y is -1 or +1.")
+      .def_ro("constant", &TargetSummary::constant, "Whether samples of positive cost have one y.");
 }
 
 template <class T>

@@ -38,7 +38,7 @@ void bind_values(nb::module_& m) {
       "(gamma <a, b> + coef0)^degree in place of <a, b>.");
 }
 
-void make_smo(WholeSmo* self, InMatrix<double> kernel, In<double> target, InMatrix<double> lower,
+void make_smo(DenseSmo* self, InMatrix<double> kernel, In<double> target, InMatrix<double> lower,
               InMatrix<double> upper, double epsilon, bool balanced, double elsewhere) {
   const Size n = static_cast<Size>(target.shape(0)), groups = lower.shape(0);
   require(static_cast<Size>(kernel.shape(0)) == n && kernel.shape(1) == kernel.shape(0),
@@ -47,49 +47,49 @@ void make_smo(WholeSmo* self, InMatrix<double> kernel, In<double> target, InMatr
     require(static_cast<Size>(bound.shape(0)) == groups && groups > 0 &&
                 static_cast<Size>(bound.shape(1)) == n,
             "the bounds have the wrong shape");
-  new (self) WholeSmo({n, static_cast<int>(groups), kernel.data(), target.data(), lower.data(),
+  new (self) DenseSmo({n, static_cast<int>(groups), kernel.data(), target.data(), lower.data(),
                        upper.data(), epsilon, balanced, elsewhere});
 }
 
-bool run(WholeSmo& self, double tol, double negligible, Size max_outer, nb::callable stop) {
+bool run(DenseSmo& self, double tol, double negligible, Size max_outer, Stop stop) {
   bool satisfied = false;
   polled(stop, [&](Poll& poll) { satisfied = self.run(tol, negligible, max_outer, poll); });
   return satisfied;
 }
 
 void bind_dense(nb::module_& m) {
-  nb::class_<WholeSmo>(m, "WholeSmo", "SMO on few samples, whose kernel matrix is at hand.")
+  nb::class_<DenseSmo>(m, "DenseSmo", "SMO on few samples, whose kernel matrix is at hand.")
       .def("__init__", &make_smo, "kernel"_a.noconvert(), "target"_a.noconvert(),
            "lower"_a.noconvert(), "upper"_a.noconvert(), "epsilon"_a, "balanced"_a,
            "elsewhere"_a = 0.0, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
            nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>())
       .def(
           "start",
-          [](WholeSmo& self, InMatrix<double> beta) {
+          [](DenseSmo& self, InMatrix<double> beta) {
             require(beta.size() == self.beta.size(), "beta has the wrong shape");
             self.start(beta.data());
           },
           "beta"_a)
       .def("run", &run, "tol"_a, "negligible"_a, "max_outer"_a, "stop"_a,
            "Outer steps until the gap looks small enough: then True.")
-      .def_prop_ro("beta", [](const WholeSmo& self) { return copied(self.folded()); })
+      .def_prop_ro("beta", [](const DenseSmo& self) { return copied(self.folded()); })
       .def_prop_ro(
-          "variables", [](const WholeSmo& self) { return copied(self.beta); }, "Group after group.")
+          "variables", [](const DenseSmo& self) { return copied(self.beta); }, "Group after group.")
       .def_prop_ro(
-          "values", [](const WholeSmo& self) { return copied(self.values()); }, "K beta.")
-      .def_prop_ro("violation", &WholeSmo::worst_violation, "LIBSVM's m - M.")
-      .def_ro("steps", &WholeSmo::steps)
-      .def_ro("outer_steps", &WholeSmo::outer_steps);
+          "values", [](const DenseSmo& self) { return copied(self.values()); }, "K beta.")
+      .def_prop_ro("violation", &DenseSmo::worst_violation, "LIBSVM's m - M.")
+      .def_ro("steps", &DenseSmo::steps)
+      .def_ro("outer_steps", &DenseSmo::outer_steps);
 }
 
-void make_parts(Parts* self, InMatrix<double> kernel, InOrder ends, InOrder sample, In<double> y,
-                In<double> cost, In<double> masses, bool free) {
+void make_batch(ProblemBatch* self, InMatrix<double> kernel, InOrder ends, InOrder sample,
+                In<double> y, In<double> cost, In<double> nu_sums, bool free) {
   const Size n = static_cast<Size>(kernel.shape(0)), total = sample.shape(0);
   const Size count = static_cast<Size>(ends.shape(0));
   require(kernel.shape(1) == kernel.shape(0), "kernel must be square");
   require_length(y, total, "y");
   require_length(cost, total, "cost");
-  require_length(masses, count, "masses");
+  require_length(nu_sums, count, "nu_sums");
   Size last = 0;
   for (Size p = 0; p < count; ++p) {
     require(ends(p) > last, "ends must increase");
@@ -97,25 +97,25 @@ void make_parts(Parts* self, InMatrix<double> kernel, InOrder ends, InOrder samp
   }
   require(last == total, "ends must end with the samples");
   require(all_within(sample.data(), total, n), "sample holds a row that does not exist");
-  new (self) Parts{kernel.data(), n,           count,         ends.data(), sample.data(),
-                   y.data(),      cost.data(), masses.data(), free};
+  new (self) ProblemBatch{kernel.data(), n,           count,          ends.data(), sample.data(),
+                          y.data(),      cost.data(), nu_sums.data(), free};
 }
 
-std::vector<Outcome> solve(const Parts& self, In<double> negligible, double tol, Size max_outer,
-                           nb::callable stop, Out beta) {
+std::vector<Outcome> solve(const ProblemBatch& self, In<double> negligible, double tol,
+                           Size max_outer, Stop stop, Out beta) {
   require_length(negligible, self.count, "negligible");
   require_length(beta, self.ends[self.count - 1], "beta");
   std::vector<Outcome> outcomes;
   polled(stop, [&](Poll& poll) {
-    outcomes = solve_parts(self, negligible.data(), tol, max_outer, poll, beta.data());
+    outcomes = solve_batch(self, negligible.data(), tol, max_outer, poll, beta.data());
   });
   return outcomes;
 }
 
-std::vector<Verdict> judge(const Parts& self, In<double> beta) {
+std::vector<CertificateParts> certify(const ProblemBatch& self, In<double> beta) {
   require_length(beta, self.ends[self.count - 1], "beta");
   nb::gil_scoped_release release;
-  return MAXMARGIN_CLONED(judge_parts(self, beta.data()));
+  return MAXMARGIN_CLONED(certify_batch(self, beta.data()));
 }
 
 void bind_batch(nb::module_& m) {
@@ -125,14 +125,14 @@ void bind_batch(nb::module_& m) {
       .def_ro("outer_steps", &Outcome::outer_steps)
       .def_ro("violation", &Outcome::violation);
 
-  nb::class_<Parts>(m, "Parts", "Hinge problems over samples of one kernel matrix.")
-      .def("__init__", &make_parts, "kernel"_a.noconvert(), "ends"_a.noconvert(),
-           "sample"_a.noconvert(), "y"_a.noconvert(), "cost"_a.noconvert(), "masses"_a.noconvert(),
+  nb::class_<ProblemBatch>(m, "ProblemBatch", "Hinge problems over samples of one kernel matrix.")
+      .def("__init__", &make_batch, "kernel"_a.noconvert(), "ends"_a.noconvert(),
+           "sample"_a.noconvert(), "y"_a.noconvert(), "cost"_a.noconvert(), "nu_sums"_a.noconvert(),
            "free"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
            nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>())
       .def("solve", &solve, "negligible"_a, "tol"_a, "max_outer"_a, "stop"_a, "beta"_a,
            "Outer steps on each until its gap looks small enough.")
-      .def("judge", &judge, "beta"_a, "What each certificate is made of.");
+      .def("certify", &certify, "beta"_a, "What each certificate is made of.");
 }
 
 }  // namespace

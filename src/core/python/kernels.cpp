@@ -18,7 +18,10 @@ using FloatMatrix = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cp
 
 constexpr Size kValuesPerCall = Size{1} << 22;  // of a caller's kernel, which returns doubles
 
-RowSource from_python(nb::callable function, Size n) {
+// Of indices, returning a row of float32 for each.
+using RowFunction = nb::typed<nb::callable, FloatMatrix(InOrder)>;
+
+RowSource from_python(RowFunction function, Size n) {
   auto shared =
       std::shared_ptr<nb::callable>(new nb::callable(std::move(function)), [](auto* held) {
         nb::gil_scoped_acquire acquire;
@@ -239,7 +242,7 @@ void bind_source(nb::module_& m) {
   bind_sparse_source<long long>(type);
   type.def(
       "__init__",
-      [](BoundSource* self, nb::callable function, Size n_samples) {
+      [](BoundSource* self, RowFunction function, Size n_samples) {
         new (self) BoundSource{from_python(std::move(function), n_samples), n_samples};
       },
       "function"_a, "n_samples"_a);

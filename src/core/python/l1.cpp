@@ -55,14 +55,14 @@ void bind_l1(nb::module_& m) {
       .def("restart", &restart, "w"_a, "Go to w, with residuals of its own.")
       .def(
           "descend",
-          [](L1WorkingSet& self, Size max_epochs, double target, nb::callable stop) {
+          [](L1WorkingSet& self, Size max_epochs, double target, Stop stop) {
             polled(stop, [&](Poll& poll) { self.descend(max_epochs, target, poll); });
           },
           "max_epochs"_a, "target"_a, "stop"_a,
           "Make epochs until the gap of these columns is at most the target.")
       .def(
           "newton",
-          [](L1WorkingSet& self, double precision, int max_iterations, nb::callable stop) {
+          [](L1WorkingSet& self, double precision, int max_iterations, Stop stop) {
             polled(stop, [&](Poll& poll) { self.newton(precision, max_iterations, poll); });
           },
           "precision"_a, "max_iterations"_a, "stop"_a, "Make a Newton step on the support.")

@@ -36,9 +36,9 @@ void combine_class_rows(const Rows& self, InMatrix<double> beta, Size begin, Siz
       self.view);
 }
 
-Tally certify_class_rows(const BoundClasses& bound, const Rows& self, InMatrix<double> W,
-                         In<double> b, InMatrix<double> beta, Size begin, Size end,
-                         OutRows dual_W) {
+CertificateSums certify_class_rows(const BoundClasses& bound, const Rows& self, InMatrix<double> W,
+                                   In<double> b, InMatrix<double> beta, Size begin, Size end,
+                                   OutRows dual_W) {
   const Size K = bound.problem.n_classes;
   self.require_range(begin, end);
   require(bound.n_samples == self.n_samples(), "classes and rows differ in length");
@@ -47,25 +47,26 @@ Tally certify_class_rows(const BoundClasses& bound, const Rows& self, InMatrix<d
   require_length(b, K, "b");
   require_length(beta, bound.n_samples, "beta");
   require(static_cast<Size>(beta.shape(1)) == K, "beta must have a column for each class");
-  const JudgedClasses judged{bound.problem.y, bound.problem.cost, K};
+  const ClassCertificateTerms terms{bound.problem.y, bound.problem.cost, K};
   nb::gil_scoped_release release;
   return std::visit(
       [&](const auto& rows) {
-        return MAXMARGIN_CLONED(certify_classes(rows, judged, W.data(), b.data(), beta.data(),
-                                                begin, end, dual_W.data()));
+        return MAXMARGIN_CLONED(certify_classes(rows, terms, W.data(), b.data(), beta.data(), begin,
+                                                end, dual_W.data()));
       },
       self.view);
 }
 
-Tally tally_class_values(const BoundClasses& bound, InMatrix<double> z, InMatrix<double> beta) {
+CertificateSums sum_class_values(const BoundClasses& bound, InMatrix<double> z,
+                                 InMatrix<double> beta) {
   const Size K = bound.problem.n_classes;
   for (const auto& values : {z, beta}) {
     require_length(values, bound.n_samples, "values");
     require(static_cast<Size>(values.shape(1)) == K, "values must have a column for each class");
   }
-  const JudgedClasses judged{bound.problem.y, bound.problem.cost, K};
+  const ClassCertificateTerms terms{bound.problem.y, bound.problem.cost, K};
   nb::gil_scoped_release release;
-  return tally_all_classes(judged, z.data(), beta.data(), bound.n_samples);
+  return sum_all_classes(terms, z.data(), beta.data(), bound.n_samples);
 }
 
 void bind_class_problem(nb::module_& m) {
@@ -83,9 +84,9 @@ void bind_class_problem(nb::module_& m) {
           },
           "y"_a.noconvert(), "cost"_a.noconvert(), "squared_norms"_a.noconvert(), "n_classes"_a,
           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
-      .def("tally", &certify_class_rows, "rows"_a, "W"_a, "b"_a, "beta"_a, "begin"_a, "end"_a,
+      .def("sum_rows", &certify_class_rows, "rows"_a, "W"_a, "b"_a, "beta"_a, "begin"_a, "end"_a,
            "dual_W"_a)
-      .def("tally_values", &tally_class_values, "z"_a, "beta"_a);
+      .def("sum_values", &sum_class_values, "z"_a, "beta"_a);
 }
 
 void bind_class_weights(nb::module_& m) {

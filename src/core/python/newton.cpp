@@ -47,7 +47,7 @@ void make_level(Level* self, const Rows& rows, const BoundTerms& bound, Bias& bi
 
 // At w, with the centre given or in the middle of the box.
 void start(const Level& self, In<double> w, double softness, std::optional<In<double>> centre,
-           nb::callable stop) {
+           Stop stop) {
   self.visit([&](auto& level) {
     require_length(w, static_cast<Size>(level.w.size()), "w");
     if (centre) require_length(*centre, static_cast<Size>(level.z().size()), "centre");
@@ -65,45 +65,45 @@ void start(const Level& self, In<double> w, double softness, std::optional<In<do
 }
 
 void descend(const Level& self, In<double> squared_norms, double feature, Random& random,
-             nb::callable stop) {
+             Stop stop) {
   self.visit([&](auto& level) {
     require_length(squared_norms, static_cast<Size>(level.z().size()), "squared_norms");
     polled(stop, [&](Poll& poll) { level.descend(squared_norms.data(), feature, random, poll); });
   });
 }
 
-void step(const Level& self, nb::callable stop) {
+void step(const Level& self, Stop stop) {
   self.visit([&](auto& level) { polled(stop, [&](Poll& poll) { level.step(poll); }); });
 }
 
-void use_hessian_of(const Level& self, const Level& sample, InOrder places) {
+void use_hessian_of(const Level& self, const Level& sample, InOrder indices) {
   self.visit([&](auto& level) {
     sample.visit([&](auto& part) {
       require(part.w.size() == level.w.size(), "levels of different columns");
       const Size count = static_cast<Size>(part.z().size());
-      require_length(places, count, "places");
-      require(all_within(places.data(), count, static_cast<Size>(level.z().size())),
-              "places holds a row that does not exist");
-      level.use_hessian_of(part, places.data());
+      require_length(indices, count, "indices");
+      require(all_within(indices.data(), count, static_cast<Size>(level.z().size())),
+              "indices holds a row that does not exist");
+      level.use_hessian_of(part, indices.data());
     });
   });
 }
 
 void rough_solve(const Level& self, double tol, double shrink, double floor, Size max_steps,
-                 nb::callable stop) {
+                 Stop stop) {
   self.visit([&](auto& level) {
     polled(stop, [&](Poll& poll) { level.rough_solve(tol, shrink, floor, max_steps, poll); });
   });
 }
 
-void solve(const Level& self, double tol, double shrink, Size max_steps, nb::callable stop) {
+void solve(const Level& self, double tol, double shrink, Size max_steps, Stop stop) {
   self.visit([&](auto& level) {
     polled(stop, [&](Poll& poll) { level.solve(tol, shrink, max_steps, poll); });
   });
 }
 
 // In the order of the features.
-auto hessian(const Level& self, nb::callable stop) {
+auto hessian(const Level& self, Stop stop) {
   std::vector<double> upper;
   self.visit([&](auto& level) {
     std::vector<double> kept;
@@ -144,9 +144,9 @@ void bind_level_solves(nb::class_<Level>& type) {
   type.def("descend", &descend, "squared_norms"_a, "feature"_a, "random"_a, "stop"_a,
            "Go to where stochastic steps of a squared loss lead; `feature` is the intercept's.");
   type.def("step", &step, "stop"_a);
-  type.def("use_hessian_of", &use_hessian_of, "sample"_a, "places"_a.noconvert(),
+  type.def("use_hessian_of", &use_hessian_of, "sample"_a, "indices"_a.noconvert(),
            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
-           "Take the curvature from a sample of the rows at these places, if it has rows enough.");
+           "Take the curvature from a sample of the rows at these indices, if it has rows enough.");
   type.def("rough_solve", &rough_solve, "tol"_a, "shrink"_a, "floor"_a, "max_steps"_a, "stop"_a);
   type.def("solve", &solve, "tol"_a, "shrink"_a, "max_steps"_a, "stop"_a);
   type.def("hessian", &hessian, "stop"_a, "The upper triangle, column by column.");
@@ -181,23 +181,24 @@ void bind_level_values(nb::class_<Level>& type) {
 }
 
 void bind_draw(nb::module_& m) {
-  nb::class_<Draw>(m, "Draw", "A sample of the rows, each with a chance of its own.")
+  nb::class_<PoissonSample>(m, "PoissonSample",
+                            "A sample of the rows, each with a chance of its own.")
       .def(
           "__init__",
-          [](Draw* self, In<double> cost, In<double> squared_norms, double share, double pull,
-             Size expected, Random& random) {
+          [](PoissonSample* self, In<double> cost, In<double> squared_norms, double share,
+             double by_norm, Size expected, Random& random) {
             const Size n = static_cast<Size>(cost.shape(0));
             require_length(squared_norms, n, "squared_norms");
             require(0 <= expected && expected <= n, "expected out of bounds");
             nb::gil_scoped_release release;
-            new (self) Draw{MAXMARGIN_CLONED(
-                draw_rows(cost.data(), squared_norms.data(), n, share, pull, expected, random))};
+            new (self) PoissonSample{MAXMARGIN_CLONED(
+                draw_rows(cost.data(), squared_norms.data(), n, share, by_norm, expected, random))};
           },
-          "cost"_a, "squared_norms"_a, "share"_a, "pull"_a, "expected"_a, "random"_a,
-          "Row k has the chance share + pull * cost_k * squared_norms_k.")
-      .def_prop_ro("places", [](const Draw& self) { return copied(self.places); })
-      .def_prop_ro("numbers", [](const Draw& self) { return copied(self.numbers); })
-      .def_prop_ro("chances", [](const Draw& self) { return copied(self.chances); });
+          "cost"_a, "squared_norms"_a, "share"_a, "by_norm"_a, "expected"_a, "random"_a,
+          "Row k has the chance share + by_norm * cost_k * squared_norms_k.")
+      .def_prop_ro("indices", [](const PoissonSample& self) { return copied(self.indices); })
+      .def_prop_ro("numbers", [](const PoissonSample& self) { return copied(self.numbers); })
+      .def_prop_ro("chances", [](const PoissonSample& self) { return copied(self.chances); });
 }
 
 // Python's handle on the line of a search.

@@ -8,7 +8,7 @@
 #include "python/polling.hpp"
 #include "python/row_source.hpp"
 #include "smo/crammer_singer.hpp"
-#include "smo/working_set.hpp"
+#include "smo/two_level.hpp"
 
 using namespace nanobind::literals;
 
@@ -64,7 +64,7 @@ void bind_working_set_smo(nb::module_& m) {
            "first"_a = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
       .def(
           "run",
-          [](BoundSmo& self, double tol, double negligible, Size max_outer, nb::callable stop) {
+          [](BoundSmo& self, double tol, double negligible, Size max_outer, Stop stop) {
             polled(stop, [&](Poll& poll) { self.smo->run(tol, negligible, max_outer, poll); });
           },
           "tol"_a, "negligible"_a, "max_outer"_a, "stop"_a,
@@ -103,12 +103,12 @@ void make_class_smo(BoundClassSmo* self, const BoundSource& source, const BoundC
                                                       first.value_or(capacity), source.rows)};
 }
 
-void go_on_classes(BoundClassSmo& self, InMatrix<double> alpha, InMatrix<double> pull,
+void go_on_classes(BoundClassSmo& self, InMatrix<double> alpha, InMatrix<double> score,
                    In<double> b) {
   require(alpha.size() == self.smo->alpha.size(), "alpha has the wrong shape");
-  require(pull.size() == self.smo->pull.size(), "pull has the wrong shape");
+  require(score.size() == self.smo->score.size(), "scores has the wrong shape");
   require_length(b, static_cast<Size>(self.smo->b.size()), "b");
-  self.smo->go_on(alpha.data(), pull.data(), b.data());
+  self.smo->go_on(alpha.data(), score.data(), b.data());
 }
 
 void bind_class_smo(nb::module_& m) {
@@ -118,15 +118,14 @@ void bind_class_smo(nb::module_& m) {
            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 8>())
       .def(
           "run",
-          [](BoundClassSmo& self, double tol, double negligible, Size max_outer,
-             nb::callable stop) {
+          [](BoundClassSmo& self, double tol, double negligible, Size max_outer, Stop stop) {
             polled(stop, [&](Poll& poll) { self.smo->run(tol, negligible, max_outer, poll); });
           },
           "tol"_a, "negligible"_a, "max_outer"_a, "stop"_a,
           "Outer steps until the gap looks small enough.")
-      .def("go_on", &go_on_classes, "alpha"_a, "pull"_a, "b"_a, "Go on from there.")
+      .def("go_on", &go_on_classes, "alpha"_a, "scores"_a, "b"_a, "Go on from there.")
       .def_prop_ro("alpha", [](const BoundClassSmo& self) { return copied(self.smo->alpha); })
-      .def_prop_ro("pull", [](const BoundClassSmo& self) { return copied(self.smo->pull); })
+      .def_prop_ro("scores", [](const BoundClassSmo& self) { return copied(self.smo->score); })
       .def_prop_ro("b", [](const BoundClassSmo& self) { return copied(self.smo->b); })
       .def_prop_ro("violation", [](const BoundClassSmo& self) { return self.smo->violation; })
       .def_prop_ro("gap", [](const BoundClassSmo& self) { return self.smo->gap; })

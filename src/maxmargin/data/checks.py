@@ -79,10 +79,10 @@ def check_tube(epsilon: object) -> float:
     return float(epsilon)
 
 
-def check_magnitudes(longest: float, extent: _core.Extent) -> None:
+def check_magnitudes(longest: float, target_summary: _core.TargetSummary) -> None:
     """Refuse numbers whose products would leave the range of double precision."""
     limit = 1e200
-    farthest, total = extent.reach, extent.total_cost
+    farthest, total = target_summary.max_abs, target_summary.total_cost
     most = max(total, 1.0)
     if not (longest * most * most < limit and farthest * farthest * most < limit):
         raise ValueError(

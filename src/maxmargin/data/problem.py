@@ -27,23 +27,23 @@ class Problem:
     X is a C-ordered float32 or float64 array or a CSR matrix in canonical form, used in place;
     y and cost are float64. The targets that were given are y + level.height, the rows
     x + origin.centre, which a free intercept takes up. `rows` is the core's view of X, made here if
-    it is not at hand, `extent` the range of y and cost, `n_samples` and `n_features` are the
-    numbers of rows and columns. None of the arrays may change later.
+    it is not at hand, `target_summary` the range of y and cost, `n_samples` and `n_features` are
+    the numbers of rows and columns. None of the arrays may change later.
     """
 
     X: Matrix
     y: Array
     cost: Array
-    rows: _core.Rows = field(default=None, repr=False)
+    rows: _core.Rows = field(default=None, repr=False)  # type: ignore[assignment] # made below
     level: Level = UNMOVED
     origin: Origin | None = None
-    extent: _core.Extent = field(init=False, repr=False)
+    target_summary: _core.TargetSummary = field(init=False, repr=False)
     n_samples: int = field(init=False, repr=False)
     n_features: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.rows is None:
-            object.__setattr__(self, "rows", _view(self.X))
+            object.__setattr__(self, "rows", _view(self.X))  # type: ignore[unreachable]
         object.__setattr__(self, "n_samples", self.rows.n_samples)
         object.__setattr__(self, "n_features", self.rows.n_features)
         self._check_targets()
@@ -55,8 +55,8 @@ class Problem:
                 raise TypeError(f"{name} must be a float64 array.")
             if values.shape != (n,):
                 raise ValueError(f"{name} must have shape ({n},), got {values.shape}.")
-        object.__setattr__(self, "extent", _core.Extent(self.y, self.cost))
-        if not self.extent.sound:
+        object.__setattr__(self, "target_summary", _core.TargetSummary(self.y, self.cost))
+        if not self.target_summary.valid:
             raise ValueError("cost must be finite and 0 or larger for every sample.")
 
     def with_targets(self, y: Array, cost: Array) -> Problem:
@@ -124,7 +124,7 @@ class Problem:
     @property
     def fits_float32(self) -> bool:
         """Whether products with the rows are far from the ends of the range of float32."""
-        longest, total = self.longest, float(self.extent.total_cost)
+        longest, total = self.longest, float(self.target_summary.total_cost)
         return min(longest, total) > 1e-20 and max(longest, total) < 1e20
 
     @cached_property

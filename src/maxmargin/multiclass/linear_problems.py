@@ -61,7 +61,7 @@ class LinearProblems(Subproblems):
     def pose(self, task: int) -> LinearObjective:
         """Return the objective of one problem."""
         objective = self.first if task == 0 and self.members is None else self._posed(task)
-        check_magnitudes(objective.problem.longest, objective.problem.extent)
+        check_magnitudes(objective.problem.longest, objective.problem.target_summary)
         return objective
 
     @cached_property
@@ -100,7 +100,7 @@ class LinearProblems(Subproblems):
     def start(self, task: int, objective: LinearObjective) -> Start:
         """Return w = 0 where all targets are alike: that is the optimum."""
         start = self.starts[task]
-        if objective.problem.extent.alike:
+        if objective.problem.target_summary.constant:
             return Start(start.seed, np.zeros(objective.problem.n_samples))
         return start
 

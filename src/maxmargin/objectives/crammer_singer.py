@@ -107,7 +107,7 @@ class CrammerSingerObjective(Objective):
     @property
     def at_zero(self) -> float:
         """P(0, 0)."""
-        return float(self.problem.extent.total_cost)
+        return float(self.problem.target_summary.total_cost)
 
     @cached_property
     def terms(self) -> _core.Terms:
@@ -233,7 +233,7 @@ class CrammerSingerObjective(Objective):
         problem = self.problem
         dual_W = np.zeros_like(W)
         parts = [
-            self.classes.tally(problem.rows, W, b, beta, begin, end, dual_W)
+            self.classes.sum_rows(problem.rows, W, b, beta, begin, end, dual_W)
             for begin, end in problem.blocks()
         ]
         part, dual_b = reduce(add, parts), self.intercept_of(beta)
@@ -243,7 +243,7 @@ class CrammerSingerObjective(Objective):
         lost = slip + _dual_rounding(self, part.conjugates, distance)
         largest = float(np.abs(b).max())
         lost += _rates(self, part) * row_error(problem, math.sqrt(square), largest)
-        losses, brackets = part.losses, part.brackets
+        losses, brackets = part.losses, part.fenchel_young
         error_bound = _error_bound(self, part, math.sqrt(square), b)
         primal, gap = self.regularizer(W, b) + losses, brackets + distance + lost + error_bound
         dual_square = self.regularizer(dual_W, dual_b)
@@ -267,7 +267,7 @@ def opposite(numbers: Array) -> Array:
 
 
 def _error_bound(
-    objective: CrammerSingerObjective, part: _core.Tally, length: float, b: Array
+    objective: CrammerSingerObjective, part: _core.CertificateSums, length: float, b: Array
 ) -> float:
     """Return how much the rounding of f_j(x_i) may add to the gap at most; `length` is ‖W‖."""
     problem = objective.problem
@@ -278,9 +278,9 @@ def _error_bound(
     return float(rounding + UNIT * part.losses + sums)
 
 
-def _rates(objective: CrammerSingerObjective, part: _core.Tally) -> float:
+def _rates(objective: CrammerSingerObjective, part: _core.CertificateSums) -> float:
     """Return how fast the gap may change with an error of every f_j(x_i)."""
-    return 2.0 * float(objective.problem.extent.total_cost + part.conjugates)
+    return 2.0 * float(objective.problem.target_summary.total_cost + part.conjugates)
 
 
 def _dual_rounding(objective: CrammerSingerObjective, total: float, square: float) -> float:

@@ -130,7 +130,7 @@ class KernelObjective(ScalarObjective):
         """
         box, epsilon, (bias, spread, exact) = self.box, self.loss.epsilon, error
         if bias or spread:
-            largest = self.problem.extent.reach + epsilon
+            largest = self.problem.target_summary.max_abs + epsilon
             spread += UNIT * (self.loss.target_scale if self.loss.one_sided else largest)
         miss = self.loss.target_scale * self.problem.y - f
         ends = np.where(miss < -epsilon, box.lower, 0.0)
@@ -257,7 +257,7 @@ class KernelObjective(ScalarObjective):
             )
         square = float(w @ z)
         dual_square = square - 2.0 * float(difference @ z) + distance
-        part = self.sums.tally_values(z + b, beta)
+        part = self.sums.sum_values(z + b, beta)
         error = point.error or self.rounding_of(w, square)
         error = error._replace(spread=error.spread + row_error(self.problem, 0.0, b))
         if self.loss.bounded:
@@ -277,7 +277,7 @@ class KernelObjective(ScalarObjective):
 
 def expansion_certificate(
     setting: Setting,
-    part: _core.Tally,
+    part: _core.CertificateSums,
     b: float,
     squares: tuple[float, float, float],
     error_bound: float = 0.0,
@@ -289,7 +289,7 @@ def expansion_certificate(
     """
     square, dual_square, distance = squares
     lost = error_bound + rounding_slip(setting.free, b, part.sum, part.size)
-    primal, gap = 0.5 * square + part.losses, part.brackets + 0.5 * max(0.0, distance) + lost
+    primal, gap = 0.5 * square + part.losses, part.fenchel_young + 0.5 * max(0.0, distance) + lost
     dual = part.conjugates - 0.5 * dual_square - lost
     if setting.nu_sum is not None:
         extra, lacking = _nu_terms(setting.loss, setting.nu_sum, part.size)

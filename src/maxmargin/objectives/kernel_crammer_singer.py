@@ -109,7 +109,7 @@ class KernelCrammerSingerObjective(CrammerSingerObjective):
         refuse_intercept(self.intercept, b)
         z = self.kernel_values(beta) if point.z is None else point.z
         square = float(np.einsum("ij,ij->", beta, z))
-        part = self.classes.tally_values(z + b, beta)
+        part = self.classes.sum_values(z + b, beta)
         evidence: Evidence = "sampled" if point.error is not None else "float64"
         error = point.error
         if error is None:
@@ -117,7 +117,7 @@ class KernelCrammerSingerObjective(CrammerSingerObjective):
             error = np.zeros(self.n_classes), expansion_error(beta, *known).spread
         lost = self.error_bound(z + b, beta, error)
         lost += multiclass_slip(self, b, beta)
-        dual, gap = part.conjugates - 0.5 * square - lost, part.brackets + lost
+        dual, gap = part.conjugates - 0.5 * square - lost, part.fenchel_young + lost
         kind = {"convex": self.convex, "evidence": evidence}
         values = 0.5 * square + part.losses, dual, gap
         return certificate_of_sums(part, values, square, self.negligible, **kind)

@@ -167,7 +167,7 @@ class _Losses(NamedTuple):
 
     losses: float
     size: float
-    brackets: float
+    fenchel_young: float
 
 
 def _scaled(objective: L1Objective, beta: Array, columns: Array, most: float = math.inf) -> _Dual:
@@ -216,11 +216,11 @@ def _certified(objective: L1Objective, w: Array, b: float, dual: _Dual, z: Array
     error_bound = _error_bound(
         objective, sums, sum_error(problem.most_stored + 1) * (rows * length + abs(b))
     )
-    if counts(error_bound, columns_gap + sums.brackets, size + sums.losses):
+    if counts(error_bound, columns_gap + sums.fenchel_young, size + sums.losses):
         high, low = exact_residuals(problem, w, b, problem.y)
         rest = problem.y * (high + low)
         sums, error_bound = _row_parts(objective, alpha, rest), 0.0
-    primal, gap = size + sums.losses, columns_gap + sums.brackets + error_bound
+    primal, gap = size + sums.losses, columns_gap + sums.fenchel_young + error_bound
     lost = sum_error(problem.n_samples) * sums.size + _slip(objective, 2.0, dual)
     value = max(sums.size - _curved(objective, alpha) - lost, primal - gap)
     return Certificate(
@@ -257,8 +257,8 @@ def _slip(objective: L1Objective, b: float, dual: _Dual) -> float:
 def _row_parts(objective: L1Objective, alpha: Array, rest: Array) -> _Losses:
     """Return the rows' sums from rest = 1 − y f."""
     cost, slack = objective.problem.cost, np.maximum(0.0, rest)
-    brackets = cost * (slack - alpha / objective.divisor) ** 2 + alpha * np.maximum(0.0, -rest)
-    return _Losses(float((cost * slack**2).sum()), float(alpha.sum()), float(brackets.sum()))
+    gaps = cost * (slack - alpha / objective.divisor) ** 2 + alpha * np.maximum(0.0, -rest)
+    return _Losses(float((cost * slack**2).sum()), float(alpha.sum()), float(gaps.sum()))
 
 
 def _error_bound(objective: L1Objective, sums: _Losses, error: float) -> float:

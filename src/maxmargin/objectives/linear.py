@@ -88,7 +88,7 @@ class LinearObjective(ScalarObjective):
         problem, w, b = self.problem, point.w, point.b
         beta, dual_w = np.empty(problem.n_samples), np.zeros(problem.n_features)
         parts = [
-            self.sums.tally_answer(problem.rows, w, b, beta, begin, end, dual_w)
+            self.sums.sum_rows_of_w(problem.rows, w, b, beta, begin, end, dual_w)
             for begin, end in problem.blocks()
         ]
         certificate = _summed(self, PrimalDual(w, b, beta, dual=dual_w), reduce(add, parts))
@@ -108,13 +108,13 @@ class LinearObjective(ScalarObjective):
         if z is None and not problem.wide and w.any() and self.loss.regularized:
             dual_w = np.zeros(problem.n_features)
             parts = [
-                self.sums.tally(problem.rows, w, b, beta, begin, end, dual_w)
+                self.sums.sum_rows(problem.rows, w, b, beta, begin, end, dual_w)
                 for begin, end in problem.blocks()
             ]
             return _summed(self, replace(point, dual=dual_w), reduce(add, parts))
         if z is None:
             z, dual_w = problem.products(w, beta)
-        part = self.sums.tally_values(z + b, beta)
+        part = self.sums.sum_values(z + b, beta)
         certificate = _summed(self, replace(point, dual=dual_w), part)
         if self.loss.regularized or (problem.y * (z + b) > 0.0)[problem.cost > 0.0].all():
             return certificate
@@ -155,7 +155,9 @@ class LinearObjective(ScalarObjective):
         return float(terms.sum()) - self.regularizer(w, b)
 
 
-def _summed(objective: LinearObjective, point: PrimalDual, part: _core.Tally) -> Certificate:
+def _summed(
+    objective: LinearObjective, point: PrimalDual, part: _core.CertificateSums
+) -> Certificate:
     """Return the certificate from what the rows add to it; w_β = Σ β_i x_i."""
     w, b, beta, dual_w = point.w, point.b, point.beta, point.dual
     refuse_intercept(objective.intercept, b)
@@ -164,10 +166,10 @@ def _summed(objective: LinearObjective, point: PrimalDual, part: _core.Tally) ->
     distance = objective.regularized(squares.apart, b - dual_b)
     error = dual_error(objective, part.size * math.sqrt(objective.problem.longest), part.size)
     lost = slip + error * (math.sqrt(2.0 * distance) + 0.5 * error)
-    gap = part.brackets + distance + lost
+    gap = part.fenchel_young + distance + lost
     error_bound = rounding_bound(objective, part, math.sqrt(squares.own), b)
     primal = objective.regularized(squares.own, b) + part.losses
-    if counts(error_bound, gap, primal) or part.brackets + distance == 0.0:
+    if counts(error_bound, gap, primal) or part.fenchel_young + distance == 0.0:
         return _summed_exactly(objective, point, part)
     gap += error_bound
     dual_square = objective.regularized(squares.dual, dual_b)
@@ -177,7 +179,7 @@ def _summed(objective: LinearObjective, point: PrimalDual, part: _core.Tally) ->
 
 
 def _summed_exactly(
-    objective: LinearObjective, point: PrimalDual, part: _core.Tally
+    objective: LinearObjective, point: PrimalDual, part: _core.CertificateSums
 ) -> Certificate:
     """Return the same from f to twice the digits."""
     w, b, beta, dual_w = point.w, point.b, point.beta, point.dual
@@ -196,7 +198,7 @@ def _summed_exactly(
     lost = lost if lost > UNIT * primal else 0.0  # less than the last digit of P
     gap = float(brackets.sum()) + distance + lost
     dual_square = objective.regularized(squares.dual, dual_b)
-    cancels = part.size * (problem.extent.reach + loss.epsilon) + dual_square > primal
+    cancels = part.size * (problem.target_summary.max_abs + loss.epsilon) + dual_square > primal
     own = slip + error * (math.sqrt(2.0 * dual_square) + 0.5 * error)
     dual = primal - gap if cancels else max(part.conjugates - dual_square - own, primal - gap)
     return certificate_of_sums(part, (primal, dual, gap), squares.own, objective.negligible)

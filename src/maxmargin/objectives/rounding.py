@@ -8,7 +8,7 @@ residuals are computed to twice the digits, and the gap from them without cancel
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -84,7 +84,9 @@ def counts(error_bound: float, gap: float, primal: float) -> bool:
     return error_bound > max(SMALL * gap, LEAST * primal)
 
 
-def rounding_bound(objective: ScalarObjective, part: _core.Tally, length: float, b: float) -> float:
+def rounding_bound(
+    objective: ScalarObjective, part: _core.CertificateSums, length: float, b: float
+) -> float:
     """Return how much the rounding of f(x_i), and of sums of β_i, may add to the gap at most.
 
     A bracket changes with f at the rate β_i + C_i ℓ'; `length` is ‖w‖.
@@ -93,8 +95,8 @@ def rounding_bound(objective: ScalarObjective, part: _core.Tally, length: float,
     f = math.sqrt(problem.longest) * length + abs(b)
     error = sum_error(problem.most_stored) * f + row_error(problem, length, b)
     sums = UNIT * (part.losses + part.size * f)
-    reach = problem.extent.reach + loss.epsilon + abs(b)
-    targets = sum_error(problem.n_samples) * part.size * reach
+    largest = problem.target_summary.max_abs + loss.epsilon + abs(b)
+    targets = sum_error(problem.n_samples) * part.size * largest
     return value_error_bound(objective, part, error) + float(sums + targets)
 
 
@@ -105,14 +107,29 @@ def row_error(problem: Problem, length: float, b: float) -> float:
     return error + (UNIT * abs(b) if rows is not None or level.height else 0.0)
 
 
+class LossSums(Protocol):
+    """What errors of values are weighed by."""
+
+    @property
+    def losses(self) -> float:
+        """Σ of the losses."""
+
+    @property
+    def size(self) -> float:
+        """Σ |β_i|."""
+
+
 def value_error_bound(
-    objective: ScalarObjective, part: _core.Tally, error: float, slack: Array | None = None
+    objective: ScalarObjective,
+    part: LossSums,
+    error: float,
+    slack: Array | None = None,
 ) -> float:
     """Return how much an error of every f(x_i) may add to the gap.
 
     With slacks given, samples that it cannot bring to the costly side have no loss.
     """
-    cost = objective.problem.extent.total_cost
+    cost = objective.problem.target_summary.total_cost
     if slack is not None:
         cost = float(objective.problem.cost.sum(where=slack > -error))
     if objective.loss.bounded:

@@ -1,5 +1,7 @@
 """Kernel rows and predictions are the formula's, in any storage, with any number of threads."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -135,10 +137,11 @@ def test_any_number_of_rows_is_predicted(storage, m):
     kernel = Gaussian(0.3)
     samples, rows = KernelSamples(kernel, store(X, storage)), store(Z[:m], storage)
     values, square = samples.prepared(rows)
-    parts = (values.data, values.indices, values.indptr) if sparse.issparse(values) else (values,)
+    parts = float32_rows.core_arrays(values)
     coef = np.random.default_rng(0).normal(size=(2, len(X)))
     out = np.full((m, 2), np.nan)
-    samples.rows().predict(*parts, square, coef, np.array([len(X)], dtype=np.int32), out, 1)
+    source: Any = samples.rows()
+    source.predict(*parts, square, coef, np.array([len(X)], dtype=np.int32), out, 1)
     np.testing.assert_allclose(out, kernel(Z[:m], X) @ coef.T, atol=1e-4)
 
 

@@ -126,7 +126,7 @@ class ActiveSet:
                 return None
         return K if self.kernel.mercer is not None else 0.5 * (K + K.T)
 
-    def engine(self, K: Array) -> _core.WholeSmo:
+    def engine(self, K: Array) -> _core.DenseSmo:
         """Return the core's solver for the active samples; the others are part of its target."""
         at, form = self.active, self.form
         own = np.ascontiguousarray(self.variables[:, at])
@@ -135,11 +135,11 @@ class ActiveSet:
         value = _value(self.variables, self.target + residual, form.epsilon)
         active = _value(own, target + residual[:, at], form.epsilon)
         lower, upper = (np.ascontiguousarray(bound[:, at]) for bound in (self.lower, self.upper))
-        smo = _core.WholeSmo(K, target, lower, upper, form.epsilon, form.balanced, value - active)
+        smo = _core.DenseSmo(K, target, lower, upper, form.epsilon, form.balanced, value - active)
         smo.start(own)
         return smo
 
-    def take(self, smo: _core.WholeSmo, monitor: Monitor) -> bool:
+    def take(self, smo: _core.DenseSmo, monitor: Monitor) -> bool:
         """Take over the solution and update z of all samples; False if it is to stop first."""
         at, before = self.active, self.beta
         variables = self.variables.copy()
@@ -174,7 +174,7 @@ def solve_active(point: ActiveSet, monitor: Monitor, before: int) -> Refined:
 
 
 def _until_others_violate(
-    smo: _core.WholeSmo, point: ActiveSet, monitor: Monitor, before: int, stall: StallDetector
+    smo: _core.DenseSmo, point: ActiveSet, monitor: Monitor, before: int, stall: StallDetector
 ) -> Status:
     """Make outer steps until the gap of all samples is proven, or inactive samples violate it."""
     tol = _TOL_SHARE * monitor.tol

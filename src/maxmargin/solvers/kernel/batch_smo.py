@@ -91,26 +91,29 @@ def solve_parts(
     diagonal = np.diagonal(K)[samples]
     negligible = _negligible(diagonal, begins, totals, given)
 
-    parts = _core.Parts(K, ends, samples, y, cost, given, free)
+    parts = _core.ProblemBatch(K, ends, samples, y, cost, given, free)
     beta, most = np.zeros(len(y)), monitor.iterations_left(0, STEPS_PER_CHECK_OF_GAP)
     outcomes = parts.solve(negligible, monitor.tol, most, monitor.stopped, beta)
-    verdicts, seconds = parts.judge(beta), monitor.seconds
+    found, seconds = parts.certify(beta), monitor.seconds
 
     def solution(task: int) -> Solution | Array:
-        outcome, verdict = outcomes[task], verdicts[task]
+        outcome, certified = outcomes[task], found[task]
         coef, n_iter = beta[begins[task] : ends[task]], outcome.outer_steps
-        loss, b, shares = objective.loss, verdict.b, NO_SHARES
+        loss, b, shares = objective.loss, certified.b, NO_SHARES
         if nu:
-            loss, shares = replace(loss, target_scale=verdict.number), shares_of(verdict.fractions)
+            loss, shares = (
+                replace(loss, target_scale=certified.number),
+                shares_of(certified.fractions),
+            )
         setting = Setting(loss, free, nu_sums[task], float(negligible[task]), convex=True)
-        squares = verdict.square, verdict.square, 0.0
-        own, tally = diagonal[begins[task] : ends[task]], verdict.tally
-        error = expansion_error(coef, own, verdict.square, objective.value_rounding).spread
+        squares = certified.square, certified.square, 0.0
+        own, sums = diagonal[begins[task] : ends[task]], certified.sums
+        error = expansion_error(coef, own, certified.square, objective.value_rounding).spread
         error += UNIT * loss.target_scale * bool(error)  # of z + b at a kink
-        error_bound = 4.0 * error * (float(totals[task]) + tally.size)
-        certificate = expansion_certificate(setting, tally, b, squares, error_bound, Status.OPTIMAL)
+        error_bound = 4.0 * error * (float(totals[task]) + sums.size)
+        certificate = expansion_certificate(setting, sums, b, squares, error_bound, Status.OPTIMAL)
         proven = outcome.satisfied and certificate.relative_gap <= monitor.tol
-        if not proven or (nu and short(coef, own, verdict.square)):
+        if not proven or (nu and short(coef, own, certified.square)):
             return coef
         record = Record(seconds, n_iter, certificate.primal, certificate.dual, certificate.gap)
         info = SolverInfo(violation=outcome.violation, steps=outcome.steps)

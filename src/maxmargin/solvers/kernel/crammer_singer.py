@@ -188,7 +188,7 @@ class _Ascent:
         """Return β, made feasible."""
         beta = self.objective.within_simplices(-self.engine.alpha.reshape(self.shape).T.copy())
         if self.free:
-            scores = self.engine.pull.reshape(self.shape).T + self.engine.b
+            scores = self.engine.scores.reshape(self.shape).T + self.engine.b
             balance(beta, self.objective.own, self.objective.problem.cost, scores)
         return beta
 
@@ -199,7 +199,7 @@ class _Ascent:
     def summed(self, beta: Array) -> Array:
         """Return Kβ: sums of float32 rows at the engine's point, float64 for how β differs."""
         own, cost = self.objective.own, self.objective.problem.cost
-        shifted = self.engine.pull.reshape(self.shape).T - 1.0
+        shifted = self.engine.scores.reshape(self.shape).T - 1.0
         shifted[own] += 1.0
         at = -self.engine.alpha.reshape(self.shape).T
         at[own] += cost

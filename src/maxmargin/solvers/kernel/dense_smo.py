@@ -31,7 +31,7 @@ def solve_dense(name: str, objective: KernelObjective, monitor: Monitor, start: 
     if kernel.mercer is not False:
         refuse_improper(np.diagonal(K))
     n = len(K)
-    smo = _core.WholeSmo(
+    smo = _core.DenseSmo(
         K,
         form.target[:n],
         form.by_group(form.lower),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -73,6 +74,6 @@ def n_nonzero(X: Matrix) -> int:
     return int(X.nnz) if sparse.issparse(X) else int(np.count_nonzero(X))
 
 
-def core_arrays(X: Matrix) -> tuple[Array, ...]:
+def core_arrays(X: Matrix) -> tuple[Any, ...]:
     """Return the arrays that the core reads X from."""
     return (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +101,7 @@ class KernelSamples:
         square = self.own[1].astype(np.float64)
         return np.isinf(self.kernel.errors_in_float32(square, square)[0])
 
-    def prepared(self, X: Matrix, n_threads: int = 1) -> tuple[Matrix, Array]:
+    def prepared(self, X: Matrix, n_threads: int = 1) -> tuple[Matrix, NDArray[np.float32]]:
         """Return the samples in float32 and their squared norms."""
         compress, centre = self._layout
         unit = self.kernel.unit
@@ -128,7 +129,7 @@ class KernelSamples:
         return self._tiles()
 
     @cached_property
-    def own(self) -> tuple[Matrix, Array]:
+    def own(self) -> tuple[Matrix, NDArray[np.float32]]:
         """The samples themselves, prepared."""
         return self.prepared(self.X, self.n_threads)
 
@@ -150,15 +151,19 @@ class KernelSamples:
         samples, square = self.own
         if index is not None:
             samples, square = samples[index], square[index]
-        width = (self.X.shape[1],) if self.sparse else ()
-        return _core.KernelRows(*core_arrays(samples), *width, square, self.formula, self.n_threads)
+        assert self.formula is not None
+        arrays = (*core_arrays(samples), *((self.X.shape[1],) if self.sparse else ()))
+        make: Any = _core.KernelRows  # mypy chooses no overload by an unpacked tuple
+        tiles: _core.KernelRows = make(*arrays, square, self.formula, self.n_threads)
+        return tiles
 
     def sums(self, at: NDArray[np.intp], coef: Array, stopped: Callable[[], bool]) -> Array | None:
         """Σ c_j k(x_j, x_i) for some samples i, in float32 tiles; None if it is to stop first."""
         values, support = np.zeros((len(at), 1)), np.flatnonzero(coef)
         if len(support) == 0 or len(at) == 0:
             return values[:, 0]
-        (samples, square), source = self.own, self._tiles(support)
+        samples, square = self.own
+        source: Any = self._tiles(support)
         coef = np.ascontiguousarray(coef[np.newaxis, support])
         sizes = np.array([len(support)], dtype=np.int32)
         for part in row_slices(len(at), len(support)):
@@ -290,12 +295,11 @@ class _Float32Sums:
             values[rest] = self.exact(X[rest] if len(rest) < X.shape[0] else X)
         return values
 
-    def _tiles(self, rows: Matrix, square: Array) -> Array:
+    def _tiles(self, rows: Matrix, square: NDArray[np.float32]) -> Array:
         """Return the sums of prepared rows in float32."""
         found = np.zeros((len(square), len(self.sizes) * len(self.coef)))
-        self.samples._all_rows.predict(
-            *core_arrays(rows), square, self.coef, self.sizes, found, self.n_threads
-        )
+        source: Any = self.samples._all_rows
+        source.predict(*core_arrays(rows), square, self.coef, self.sizes, found, self.n_threads)
         return found.reshape(_zeros(rows, self.coef, self.parts).shape)
 
     def _share(self, X: Matrix, values: Array, sizes: Array, candidates: NDArray[np.intp]) -> float:
@@ -313,7 +317,7 @@ class _Float32Sums:
     def exact(self, X: Matrix) -> Array:
         return self.samples.exact(X, self.coef, self.parts)
 
-    def error_sizes(self, rows: Matrix, square: Array) -> Array:
+    def error_sizes(self, rows: Matrix, square: NDArray[np.float32]) -> Array:
         """Return the bound of the errors of each row's sums."""
         u, _ = self.samples.kernel.errors_in_float32(square.astype(np.float64), self.of_samples)
         stored = rows.nnz / rows.shape[0] if sparse.issparse(rows) else rows.shape[1]

@@ -1,4 +1,4 @@
-"""Sequential minimal optimisation for kernel machines; steps in `core/smo/working_set.hpp`."""
+"""Sequential minimal optimisation for kernel machines; steps in `core/smo/two_level.hpp`."""
 
 from __future__ import annotations
 

@@ -211,10 +211,10 @@ def _samples(
     n = problem.n_samples
     mean_pull = float(np.einsum("i,i->", problem.cost, problem.squared_norms)) / n or 1.0
     share, norms = 0.5 * sizes[-1] / n, problem.squared_norms
-    draw = _core.Draw(  # the rows of the largest sample
+    draw = _core.PoissonSample(  # the rows of the largest sample
         problem.cost, norms, share, share / mean_pull, sizes[-1], _core.Random(seed)
     )
-    places, number, chance = draw.places, draw.numbers, draw.chances
+    places, number, chance = draw.indices, draw.numbers, draw.chances
     cost = problem.cost[places]
     most = 2.0 * sizes[-1] / n * problem.n_stored
     samples = []

@@ -151,6 +151,8 @@ class Descent:
     The looks fall where the window of the dual point is about to start afresh, or half full.
     """
 
+    rows: _core.Rows | _core.RivalRows | _core.KernelView
+
     def __init__(
         self, objective: LinearObjective, batch_size: int, seed: int, *, uniform: bool = False
     ) -> None:

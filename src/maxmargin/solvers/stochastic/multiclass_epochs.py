@@ -61,6 +61,7 @@ class ClassDescent(Descent):
     """
 
     objective: CrammerSingerObjective  # type: ignore[assignment]
+    rows: _core.RivalRows
 
     def __init__(
         self,
