@@ -22,7 +22,7 @@ IRIS = load_iris(return_X_y=True)
 def terminal(monkeypatch):
     """Return a function that opens a terminal 60 columns wide as standard error, and reads it.
 
-    In the test itself: pytest sets standard error again between fixtures and test.
+    In the test itself: pytest replaces standard error between fixtures and test.
     """
     monkeypatch.setenv("COLUMNS", "60")
 

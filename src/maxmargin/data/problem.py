@@ -27,8 +27,8 @@ class Problem:
     X is a C-ordered float32 or float64 array or a CSR matrix in canonical form, used in place;
     y and cost are float64. The targets that were given are y + level.height, the rows
     x + origin.centre, which a free intercept takes up. `rows` is the core's view of X, made here if
-    it is not at hand, `target_summary` the range of y and cost, `n_samples` and `n_features` are
-    the numbers of rows and columns. None of the arrays may change later.
+    it is not at hand, `target_summary` the range of y and cost, `n_samples` and `n_features` the
+    numbers of rows and columns. None of the arrays may change later.
     """
 
     X: Matrix

@@ -47,7 +47,7 @@ break_ties : bool, default=False
 n_jobs : int or None, default=None
     Threads: over the problems of several classes, or within one for its kernel values.
 verbose : int, default=0
-    Whether to report each gap check on standard error.
+    1: one live line of progress on a terminal, a line for each gap check elsewhere.
 support_ : ndarray of shape (n_SV,)
     Indices of the support vectors.
 support_vectors_ : ndarray or CSR matrix of shape (n_SV, n_features)

@@ -55,7 +55,7 @@ _PARAMETERS = """dual : "auto" or bool, default="auto"
     intercept_scaling : float, default=1.0
         The constant feature whose weight a penalised intercept is.
     verbose : int, default=0
-        Whether to report each gap check on standard error.
+        1: one live line of progress on a terminal, a line for each gap check elsewhere.
     random_state : int, RandomState or None, default=None
         Seeds the order of the samples.
     max_iter : int or None, default=10_000

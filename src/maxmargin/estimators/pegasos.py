@@ -93,7 +93,7 @@ class PegasosClassifier(StreamClassifier):
     random_state : int, RandomState or None, default=None
         Seeds the order of the samples.
     verbose : int, default=0
-        Whether to report each gap check on standard error.
+        1: one live line of progress on a terminal, a line for each gap check elsewhere.
 
     Attributes
     ----------

@@ -120,10 +120,7 @@ class LossSums(Protocol):
 
 
 def value_error_bound(
-    objective: ScalarObjective,
-    part: LossSums,
-    error: float,
-    slack: Array | None = None,
+    objective: ScalarObjective, part: LossSums, error: float, slack: Array | None = None
 ) -> float:
     """Return how much an error of every f(x_i) may add to the gap.
 
