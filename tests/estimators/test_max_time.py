@@ -8,14 +8,7 @@ from maxmargin import SVC, Intercept, NuSVC, Problem, Status, certify
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.multiclass.unreached import Unreached
 from maxmargin.objectives import LinearObjective
-from maxmargin.runtime.threads import in_threads
-from synthetic import free_svc
-
-
-def many_classes(n_classes=20, n=200):
-    rng = np.random.default_rng(0)
-    y = np.arange(n) % n_classes
-    return rng.normal(size=(n, 3)) + rng.normal(size=(n_classes, 3))[y], y
+from synthetic import free_svc, many_classes
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -64,46 +57,6 @@ def test_a_problem_that_was_not_begun_has_the_certificate_of_zero(loss, intercep
     for name in ("primal", "dual", "gap", "relative_gap", "kkt_violation", "margin", "slack_sum"):
         found = getattr(solution.certificate, name)
         assert found == pytest.approx(getattr(expected, name)), name
-
-
-def test_threads_keep_the_order_of_the_tasks_and_raise_what_is_raised():
-    assert in_threads(lambda task: task * task, range(50), 3) == [k * k for k in range(50)]
-    seen = []
-
-    def fail(task):
-        seen.append(task)
-        raise KeyError(task)
-
-    with pytest.raises(KeyError):
-        in_threads(fail, range(1000), 2)
-    assert len(seen) <= 2
-
-
-def test_problems_that_were_not_begun_are_answered_once_for_each_kind(monkeypatch):
-    """There may be tens of thousands of pairs, and few numbers of samples and costs."""
-    made = []
-    make = Unreached._made
-    monkeypatch.setattr(Unreached, "_made", lambda *args: made.append(args) or make(*args))
-    X, y = many_classes()
-    for model in (SVC(max_time=1e-9), free_svc(multi_class="ovo", max_time=1e-9)):
-        made.clear()
-        with pytest.warns(ConvergenceWarning, match="Raise max_time"):
-            model.fit(X, y)
-        assert len(model.solutions_) == 190
-        assert len(made) <= 1
-
-
-def test_several_problems_are_answered_as_each_alone():
-    rng = np.random.default_rng(0)
-    ys = [np.repeat([1.0, -1.0], sizes) for sizes in ((4, 6), (3, 3), (4, 6))]
-    costs = [rng.uniform(0.5, 2.0, size=len(y)) * (np.arange(len(y)) > 0) for y in ys]
-    costs[2] = costs[0]
-    maker = Unreached(SQUARED_HINGE, Intercept.FREE, Status.STOPPED_BY_TIME, "newton")
-    together = maker.solutions(ys, costs, [2, 2, 5], 0.0)
-    for y, cost, size, found in zip(ys, costs, [2, 2, 5], together, strict=True):
-        alone = maker.solution(y, cost, size, 0.0)
-        assert found.certificate == alone.certificate
-        assert (found.b, found.w.shape, found.beta.shape) == (alone.b, (size,), (len(y),))
 
 
 def test_a_nu_problem_that_was_not_begun_has_no_margin_and_no_bound():

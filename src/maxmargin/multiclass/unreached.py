@@ -107,7 +107,7 @@ class Unreached:
 
 
 def _zeros(n: int) -> Array:
-    """Return zeros that nobody can change."""
+    """Return zeros that are read-only."""
     zeros = np.zeros(n)
     zeros.flags.writeable = False
     return zeros

@@ -61,6 +61,7 @@ class CrammerSingerObjective(Objective):
 
     loss: ClassVar[Loss] = HINGE  # type: ignore[misc]
     unit: ClassVar[float] = 1.0  # the scale of f
+    functions_per_term: ClassVar[int] = 2  # that of the own class, and its strongest rival
 
     problem: Problem
     n_classes: int
@@ -106,7 +107,7 @@ class CrammerSingerObjective(Objective):
     @property
     def at_zero(self) -> float:
         """P(0, 0)."""
-        return float(self.problem.extent.total_cost)
+        return float(self.problem.target_summary.total_cost)
 
     @cached_property
     def terms(self) -> _core.Terms:
@@ -232,7 +233,7 @@ class CrammerSingerObjective(Objective):
         problem = self.problem
         dual_W = np.zeros_like(W)
         parts = [
-            self.classes.tally(problem.rows, W, b, beta, begin, end, dual_W)
+            self.classes.sum_rows(problem.rows, W, b, beta, begin, end, dual_W)
             for begin, end in problem.blocks()
         ]
         part, dual_b = reduce(add, parts), self.intercept_of(beta)
@@ -241,7 +242,7 @@ class CrammerSingerObjective(Objective):
         lost = slip + _dual_rounding(self, part.conjugates, apart)
         largest = float(np.abs(b).max())
         lost += _rates(self, part) * row_error(problem, math.sqrt(square), largest)
-        losses, brackets = part.losses, part.brackets
+        losses, brackets = part.losses, part.fenchel_young
         doubt = _doubt(self, part, math.sqrt(square), b)
         primal, gap = self.regularizer(W, b) + losses, brackets + apart + lost + doubt
         dual_square = self.regularizer(dual_W, dual_b)
@@ -264,7 +265,9 @@ def opposite(numbers: Array) -> Array:
     return np.stack([-half, half])
 
 
-def _doubt(objective: CrammerSingerObjective, part: _core.Tally, length: float, b: Array) -> float:
+def _doubt(
+    objective: CrammerSingerObjective, part: _core.CertificateSums, length: float, b: Array
+) -> float:
     """Return how much the rounding of f_j(x_i) may add to the gap at most; `length` is ‖W‖."""
     problem = objective.problem
     largest = float(np.abs(b).max())
@@ -274,9 +277,9 @@ def _doubt(objective: CrammerSingerObjective, part: _core.Tally, length: float, 
     return float(rounding + UNIT * part.losses + sums)
 
 
-def _rates(objective: CrammerSingerObjective, part: _core.Tally) -> float:
+def _rates(objective: CrammerSingerObjective, part: _core.CertificateSums) -> float:
     """Return how fast the gap may change with an error of every f_j(x_i)."""
-    return 2.0 * float(objective.problem.extent.total_cost + part.conjugates)
+    return 2.0 * float(objective.problem.target_summary.total_cost + part.conjugates)
 
 
 def _dual_rounding(objective: CrammerSingerObjective, mass: float, square: float) -> float:

@@ -8,7 +8,7 @@ from maxmargin.data.arrays import Array
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import side_costs
 from maxmargin.kernels import Kernel
-from maxmargin.losses import Loss
+from maxmargin.losses import HINGE, Loss
 from maxmargin.objectives.base import Intercept
 from maxmargin.objectives.hard_margin import HardMarginObjective
 from maxmargin.objectives.kernel import KernelObjective
@@ -33,9 +33,9 @@ class Formulation(NamedTuple):
     def objective(
         self, problem: Problem, kernel: Kernel, convex: bool | None = None
     ) -> KernelObjective:
-        """Return the objective, or refuse a function that is no kernel.
+        """Return the objective, or refuse an invalid kernel.
 
-        Whether it is one of these samples may be known from another objective.
+        Whether it is `convex` may be known from another objective of these samples.
         """
         objective = self._made(problem, kernel)
         if convex is not None:
@@ -65,6 +65,11 @@ class Formulation(NamedTuple):
             sides = side_costs(y, cost, "NuSVC")
             return min(self.nu * sum(sides), 2.0 * min(sides))
         return self.nu * float(cost.sum())
+
+    @property
+    def constants_are_known(self) -> bool:
+        """Whether a problem left without time has an answer: the best constant f; 0 for ν."""
+        return self.loss is HINGE and not self.hard
 
     def excess(self, y: Array, cost: Array) -> float:
         """Return by how much ν exceeds the largest feasible one, as a share; its sign is y's.
