@@ -19,9 +19,10 @@ from maxmargin.data.targets import (
 from maxmargin.estimators._base import (
     fitting,
 )
-from maxmargin.estimators._checks import labels_of
+from maxmargin.estimators._checks import labels_of, without_names
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._stream_classifier import StreamClassifier
+from maxmargin.estimators._traps import one_class_only, vanishing_kernel, wild_columns
 from maxmargin.losses import CLASSIFICATION
 from maxmargin.multiclass.decomposition import binary_targets
 from maxmargin.objectives.formulation import Formulation
@@ -272,6 +273,14 @@ class PegasosClassifier(StreamClassifier):
         self._keep_solutions(posed)
         progress.end()
         self._warn_if_unproven(X)
+
+    def _trap(self, X: Matrix) -> str:
+        if self._linear:
+            found = super()._trap(X)
+        else:
+            kernel: Any = self._fitted_kernel
+            found = wild_columns(kernel, X) or vanishing_kernel(kernel, X)
+        return found or one_class_only(without_names(self).predict, X)
 
     def _keep_solutions(self, posed: Posed) -> None:
         coef = np.stack([solution.w for solution in self.solutions_])
