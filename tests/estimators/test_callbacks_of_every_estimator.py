@@ -61,5 +61,5 @@ class Failing:
 
     teardown = on_fit_task_begin = setup
 
-    def on_fit_task_end(self, estimator, context, **_):  # noqa: ARG002
+    def on_fit_task_end(self, estimator, context, **_):
         raise RuntimeError("enough")

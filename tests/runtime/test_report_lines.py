@@ -22,7 +22,7 @@ IRIS = load_iris(return_X_y=True)
 def terminal(monkeypatch):
     """Return a function that opens a terminal 60 columns wide as standard error, and reads it.
 
-    In the test itself: pytest sets standard error anew between fixtures and test.
+    In the test itself: pytest replaces standard error between fixtures and test.
     """
     monkeypatch.setenv("COLUMNS", "60")
 
@@ -60,7 +60,8 @@ def terminal(monkeypatch):
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_terminal_shows_one_line(model, data, terminal):
-    with terminal(found := []):
+    found: list[str] = []
+    with terminal(found):
         model.set_params(verbose=1).fit(*data)
     (seen,) = found
     assert seen.count("\n") == 1
@@ -85,7 +86,7 @@ class Failing:
 
     teardown = on_fit_task_begin = setup
 
-    def on_fit_task_end(self, estimator, context, **_):  # noqa: ARG002
+    def on_fit_task_end(self, estimator, context, **_):
         self.looks += context.task_name == "look"
         if self.looks == 2:
             raise RuntimeError("enough")
@@ -93,7 +94,8 @@ class Failing:
 
 def test_a_fit_that_fails_leaves_the_line_whole(terminal):
     model = LinearSVC(solver="dual_cd", tol=1e-9, verbose=1).set_callbacks(Failing())
-    with terminal(found := []), pytest.raises(RuntimeError, match="enough"):
+    found: list[str] = []
+    with terminal(found), pytest.raises(RuntimeError, match="enough"):
         model.fit(*overlapping(600))
     (seen,) = found
     assert seen.count("\n") == 1

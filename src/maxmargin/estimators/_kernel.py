@@ -23,12 +23,12 @@ from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._solvers import given_solver
 from maxmargin.kernels import Kernel, Linear, Precomputed, fitted_kernel
 from maxmargin.kernels.pairwise import plain, robust_origin
-from maxmargin.multiclass.kernel_problems import KernelProblems, places
+from maxmargin.multiclass.kernel_problems import KernelProblems, positions
 from maxmargin.multiclass.subproblems import OneProblem
 from maxmargin.objectives.base import Intercept
 from maxmargin.objectives.formulation import Formulation
 from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObjective
-from maxmargin.runtime.blas_threads import blas_threads_for
+from maxmargin.runtime.blas_threads import blas_threads_for, one_blas_thread
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.progress import Progress, unbegun
 from maxmargin.runtime.threads import n_threads
@@ -87,7 +87,7 @@ class KernelBase(CertifiedModel):
         kernel = self._kernel(X, cost / cost.max())
         if isinstance(kernel, Linear) and self._intercept() is Intercept.FREE:
             kernel = Linear(robust_origin(X))
-        return Posed(X, y, positions(X) if self._precomputed else X, kernel, members or [])
+        return Posed(X, y, checked_positions(X) if self._precomputed else X, kernel, members or [])
 
     def _keep_solutions(self, posed: Posed) -> None:
         """Lay out what `solutions_` have, as predictions need it."""
@@ -140,7 +140,8 @@ class KernelBase(CertifiedModel):
         objective = KernelCrammerSingerObjective(
             problem, n_classes, self._intercept(), kernel=posed.kernel
         )
-        _ = objective.convex  # a function that is no kernel is refused before it is solved
+        with one_blas_thread():  # an invalid kernel is refused before the fit
+            _ = objective.convex
         by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
         (start,) = self._starts([by_class], self._seeds(1))
         solver = ClassSMO(cache_size=self.cache_size, n_threads=n_threads(self.n_jobs))
@@ -220,10 +221,10 @@ class KernelBase(CertifiedModel):
         )
 
 
-def positions(K: Matrix) -> Array:
+def checked_positions(K: Matrix) -> Array:
     """Return the samples of a kernel matrix: their positions."""
     if K.shape[0] != K.shape[1]:
         raise ValueError(
             f"kernel='precomputed' needs a square matrix of kernel values, X has shape {K.shape}."
         )
-    return places(K.shape[0])
+    return positions(K.shape[0])

@@ -13,19 +13,19 @@ from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix, view_rows
 from maxmargin.estimators._checks import checked_targets, function_values
 from maxmargin.estimators._cost import CostEstimate, Part, Sampled
-from maxmargin.estimators._kernel import KernelBase, positions
+from maxmargin.estimators._kernel import KernelBase, checked_positions
 from maxmargin.estimators._kernel_cost import beyond_small, largest_problem, with_kernel_rows
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._traps import vanishing_kernel, wild_columns
 from maxmargin.kernels import Kernel, Linear, Precomputed, mercer_check
-from maxmargin.multiclass.kernel_problems import places
-from maxmargin.runtime.blas_threads import blas_threads_for
+from maxmargin.multiclass.kernel_problems import positions
+from maxmargin.runtime.blas_threads import blas_threads_for, one_blas_thread
 from maxmargin.solution import Solution
 from maxmargin.solvers.kernel.row_source import KernelSamples
 from maxmargin.solvers.qp import QP, refuse_many
 
-#: Samples on which a function is tried, whether it is a kernel.
-_TRIED = 100
+#: Samples on which a function is checked for negative eigenvalues.
+_MERCER_SAMPLES = 100
 
 
 class KernelModel(KernelBase):
@@ -58,7 +58,8 @@ class KernelModel(KernelBase):
         kernel = super()._kernel(X, weight)
         if not self._function:
             return kernel
-        passed = mercer_check(kernel, places(X.shape[0]), n_samples=_TRIED).passed
+        with one_blas_thread():
+            passed = mercer_check(kernel, positions(X.shape[0]), n_samples=_MERCER_SAMPLES).passed
         return Precomputed(X, passed)
 
     def _function_values(self, rows: Any, columns: Any) -> Array:
@@ -101,7 +102,7 @@ class KernelModel(KernelBase):
         self.dual_coef_ = like(self.support_vectors_, coef)
 
     def _keep_one(self, posed: Posed, solution: Solution) -> None:
-        """Do so for one f."""
+        """Keep what prediction of one f needs."""
         support = np.flatnonzero(solution.w).astype(np.int32)
         self._n_support = np.array([len(support)], dtype=np.int32)
         self._finish(posed.samples, solution.w[np.newaxis, support], support, posed.kernel)
@@ -116,7 +117,7 @@ class KernelModel(KernelBase):
 
     @property
     def _offsets(self) -> Array:
-        """What joins the sums over the support vectors: intercepts as seen from the origin."""
+        """What is added to the sums over the support vectors: the intercepts before the shift."""
         return np.asarray(self.intercept_ + self._shift)
 
     def _keep_samples(self) -> None:
@@ -160,7 +161,7 @@ class KernelModel(KernelBase):
             return X, None if y is None else checked_targets(y, _num_samples(X))
         rows, targets = super()._samples_of_cost(X, y)
         if self._precomputed:
-            positions(rows)  # refuses what is no kernel matrix
+            checked_positions(rows)  # refuses a matrix that is not square
         rows = view_rows(rows)[0]
         if isinstance(self._kernel_solver(1, 1), QP):
             refuse_many(largest_problem(self, rows.shape[0], targets), "'smo'")

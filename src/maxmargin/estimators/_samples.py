@@ -89,7 +89,6 @@ class Part(NamedTuple):
     edge: float
     scale: float
     loss: Loss
-    hard: bool
     solution: Solution
 
     @property
@@ -102,17 +101,24 @@ class Part(NamedTuple):
     @property
     def gap(self) -> float:
         """What the samples add to the gap of f and β: a Fenchel-Young gap ≥ 0 each."""
-        slack, beta, miss = self.slack, self.beta, self.edge * self.y - self.f
-        value = 0.0 if self.hard else self.cost * (slack if self.loss.bounded else slack**2)
+        beta, miss = self.beta, self.edge * self.y - self.f
         conjugate = miss * beta - self.loss.epsilon * np.abs(beta)
-        return float((value - conjugate + 0.5 * self.loss.curvature(self.cost) * beta**2).sum())
+        return float((self.lost - conjugate + 0.5 * self.loss.curvature(self.cost) * beta**2).sum())
+
+    @property
+    def lost(self) -> Array:
+        """C_i ℓ of every sample."""
+        return self.cost * (self.slack if self.loss.bounded else self.slack**2)
 
     @property
     def bound(self) -> Array:
         """The most that |β_i| may be."""
-        if self.loss.bounded and not self.hard:
-            return self.cost
-        return np.where(self.cost > 0.0, math.inf, 0.0)
+        return self.cost if self.loss.bounded else np.where(self.cost > 0.0, math.inf, 0.0)
+
+    @property
+    def finite_cost(self) -> Array:
+        """C_i, or finite ones with which the problem has the same optimum."""
+        return self.cost
 
     def table(self) -> SampleTable:
         """Return the rows of these samples."""
@@ -145,6 +151,25 @@ class Part(NamedTuple):
         cost = cost - self.loss.curvature(self.cost) * np.abs(self.beta)
         sides = [np.abs(cost), np.maximum(0.0, -cost), np.maximum(0.0, cost)]
         return np.select([case == 1, case == 2, case == 3], sides, 0.0)
+
+
+class HardMarginPart(Part):
+    """That of a hard margin: no slack is paid for, and β has no bound."""
+
+    @property
+    def lost(self) -> Array:
+        """0: slacks are those of rounding."""
+        return np.zeros(len(self.cost))
+
+    @property
+    def bound(self) -> Array:
+        """The most that |β_i| may be."""
+        return np.where(self.cost > 0.0, math.inf, 0.0)
+
+    @property
+    def finite_cost(self) -> Array:
+        """Σ α_j: no α_i is larger, nor of the same data without a sample."""
+        return np.where(self.cost > 0.0, float(np.abs(self.beta).sum()), 0.0)
 
 
 class SamplesMixin:
@@ -212,7 +237,7 @@ def parts_of(model: Any, X: Any, y: Any, sample_weight: Any = None) -> list[Part
         cost = class_costs(cost, model.class_weight, model.classes_, y)
     posed = _posed(without_names(model), X, y, len(solutions))
     return [
-        _part(model, place, *pair, cost, hard=hard)
+        _part(model, place, *pair, cost, HardMarginPart if hard else Part)
         for place, pair in enumerate(zip(solutions, posed, strict=True))
     ]
 
@@ -300,7 +325,7 @@ def _values(model: Any, X: Any) -> Array:
 
 
 def _part(
-    model: Any, place: int, solution: Solution, posed: _Posed, cost: Array, *, hard: bool
+    model: Any, place: int, solution: Solution, posed: _Posed, cost: Array, kind: type[Part]
 ) -> Part:
     if len(solution.beta) != len(posed.rows):
         raise ValueError(
@@ -315,7 +340,7 @@ def _part(
             f" {solution.mean_cost:.6g}. Give the sample_weight of the fit, and leave C, lam and"
             " class_weight as they were."
         )
-    part = Part(
+    part = kind(
         place,
         posed.rows,
         posed.y,
@@ -325,7 +350,6 @@ def _part(
         1.0 if hasattr(type(model), "equivalent_C_") else solution.loss.target_scale,
         certificate.margin * unit,
         solution.loss,
-        hard,
         solution,
     )
     if not solution.excess:  # else f goes on from the solution, with other slacks

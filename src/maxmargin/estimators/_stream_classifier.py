@@ -23,7 +23,7 @@ from maxmargin.estimators._base import (
 )
 from maxmargin.estimators._kernel import KernelBase
 from maxmargin.estimators._linear import LinearModel
-from maxmargin.estimators.linear import LinearClassifier
+from maxmargin.estimators._linear_predictions import LinearClassifier
 from maxmargin.kernels import Kernel
 from maxmargin.multiclass.decomposition import collapsed
 from maxmargin.solution import Solution
@@ -65,7 +65,7 @@ class StreamClassifier(LinearClassifier, LinearModel, KernelBase):
         first = not getattr(self, "_streams", [])
         self._refuse_changes()
         X, y = self._check_rows(X, y, reset=first and not hasattr(self, "solutions_"))
-        class_labels(y)  # refuses what is none
+        class_labels(y)  # refuses invalid labels
         weight = sample_costs(X, 1.0, None, sample_weight)
         fitted = getattr(self, "solutions_", ())
         if first:
@@ -91,7 +91,9 @@ class StreamClassifier(LinearClassifier, LinearModel, KernelBase):
             self._open_streams(X, weight, fitted)
             self._keep_parameters()
         X, _ = view_rows(X)
-        self._streams = [copy(stream) for stream in self._streams]  # the others, if a step fails
+        self._streams = [
+            copy(stream) for stream in self._streams
+        ]  # those that stay if a step fails
         if self._alike and not _all_alike(X):
             self._refit_kernel(X, weight)
         for target, stream in zip(self._stream_targets(y), self._streams, strict=True):
@@ -108,7 +110,7 @@ class StreamClassifier(LinearClassifier, LinearModel, KernelBase):
         }
 
     def _refit_kernel(self, X: Matrix, weight: Array) -> None:
-        """Let rules such as gamma="scale" look at the first rows that are not all alike."""
+        """Apply rules such as gamma="scale" to the first rows that are not all equal."""
         self._alike = False
         self._fitted_kernel = self._kernel(X, weight / weight.max())
         for stream in self._streams:

@@ -13,13 +13,13 @@ from maxmargin.data.arrays import Array, Matrix
 from maxmargin.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 from maxmargin.solution import Solution
 
-#: Ratio of the widths of columns from which on the narrow ones count for nothing in a kernel.
+#: Ratio of the widths of columns from which on the narrow ones have no effect in a kernel.
 _WILD = 1e3
 
-#: Values that are looked at for the widths of columns, and rows for the labels that are predicted.
+#: Values from which the widths of columns are estimated, and rows whose labels are predicted.
 _VALUES, _ROWS = 2**18, 64
 
-#: Rows whose kernel values are looked at, beside how many others, and below what all but vanish.
+#: Rows and columns of the kernel values that are checked, and the size below which they vanish.
 _CENTRES, _OTHERS, _VANISHED = 10, 500, 1e-3
 
 #: Where targets count as far: mean distance from where the fit began over C, the share of the loss

@@ -8,8 +8,8 @@ import warnings
 from types import FrameType
 from typing import Any
 
-#: Packages whose frames lie between a fit and whoever asked for it: this one, and what runs
-#: decorators, pipelines and searches.
+#: Packages whose frames lie between a fit and its caller: this one, and those of decorators,
+#: pipelines and searches.
 _BETWEEN = ("maxmargin", "sklearn", "joblib", "contextlib")
 
 #: Actions of warning filters that show a sentence once.

@@ -35,12 +35,16 @@ _PARAMETERS = """embedding : transformer or None, default=None
         Any transformer of scikit-learn's kind: of `maxmargin.embeddings`, of scikit-learn, a
         pipeline. None: `Nystroem(random_state=0)`."""
 
-_ATTRIBUTES = """embedding_, svm_
-        The fitted parts.
+_ATTRIBUTES = """embedding_ : transformer
+        The fitted embedding.
+    svm_ : estimator
+        The linear machine, fitted to the embedded rows.
     certificate_ : EmbeddedCertificate
         That of the linear problem, in this embedding: it says nothing of any other.
     solutions_ : tuple of Solution
-        Each linear problem's solution."""
+        Each linear problem's solution.
+    n_iter_ : int
+        Epochs or Newton steps of the linear machine."""
 
 
 def _both_stream(model: Any) -> bool:
@@ -238,6 +242,16 @@ class EmbeddedSVR(RegressorMixin, EmbeddedModel):  # noqa: D101 - the docstring 
     Attributes
     ----------
     {_ATTRIBUTES}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from maxmargin import EmbeddedSVR
+    >>> from maxmargin.embeddings import Nystroem
+    >>> X, y = make_friedman1(300, random_state=0)
+    >>> model = EmbeddedSVR(Nystroem(n_components=100, gamma=0.5, random_state=0)).fit(X, y)
+    >>> round(model.score(X, y), 2)
+    0.76
     """
 
     def __init__(self, embedding: Any = None, svm: Any = None) -> None:

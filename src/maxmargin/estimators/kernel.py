@@ -25,6 +25,7 @@ from maxmargin.embeddings.certificates import MAX_VALUES, ExactCertificate, Exac
 from maxmargin.estimators._approximate import Posing
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._checks import labels_of, warn_of_probability
+from maxmargin.estimators._docstrings import EXPANSION, KERNEL, LIMITS, PROOF, entries
 from maxmargin.estimators._duplicates import groups_of, spread_over
 from maxmargin.estimators._hard_margin import refuse_through_origin
 from maxmargin.estimators._kernel_classifier import KernelClassifier
@@ -44,8 +45,8 @@ from maxmargin.solvers.kernel.batch_smo import Task
 from maxmargin.solvers.kernel.origin_margin import OriginMargin
 
 
-class SVC(KernelClassifier):
-    """Kernel support vector classifier that proves its answer.
+class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
+    __doc__ = f"""Kernel support vector classifier that proves its answer.
 
     Minimises ½‖w‖² + Σ C_i max(0, 1 − y_i f(x_i)) over f(x) = <w, φ(x)> + b, where the kernel is
     <φ(x), φ(z)>. What more than two classes are is the choice of `multi_class`. Parameters and
@@ -60,73 +61,42 @@ class SVC(KernelClassifier):
         Weight of the losses against ½‖w‖². `inf` asks for a hard margin: y_i f(x_i) ≥ 1 throughout,
         or a `NotSeparableError` with its witness, where no margin is above a millionth of the
         largest distance from one of the samples.
-    kernel : str, Kernel or callable, default="rbf"
-        "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "chi2", "histogram_intersection",
-        "precomputed", a Kernel of `maxmargin.kernels`, or a function of two sets of samples, which
-        gets them as they were given: texts, graphs, anything. `maxmargin.kernels.User(function)`
-        is called with a few rows of an array at a time instead.
-    degree : int, default=3
-        Of "poly".
-    gamma : float or {"scale", "auto", "median"}, default="scale"
-        1/(d var X), 1/d, or 1 over the median squared distance. These rules are not for "chi2",
-        which has γ = 1 with any of them.
-    coef0 : float, default=0.0
-        Of "poly" and "sigmoid".
-    fit_intercept : bool, default=True
-        Whether f has an intercept; it is not penalised.
+    {KERNEL}
+    {entries("fit_intercept")}
     solver : str or Solver, default="smo"
         "smo"; "qp" for up to 5,000 samples, with the extra `maxmargin[qp]`; "pegasos" for a loose
         `tol`, 0.1 or so, and best with a `max_iter` or a `max_time`; or a Solver with settings of
         its own, `SMO(working_set=128)` for example. All solve the same problem.
-    shrinking : bool, default=True
-        Accepted for scikit-learn's sake: the working set does what shrinking is for.
-    probability : bool, default="deprecated"
-        Deprecated, as in scikit-learn. True: `fit` prepares `predict_proba`, which otherwise does
-        so when it is first called.
-    tol : float, default=1e-3
-        Relative duality gap to prove.
-    cache_size : float or None, default=None
-        Megabytes for kernel rows, of all problems together.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of C by class.
-    max_iter : int or None, default=-1
-        Most working sets, steps of an interior-point method, or epochs; -1 or None: no limit.
-    max_time : float or None, default=None
-        Most seconds, for all problems together.
-    warm_start : bool, default=False
-        Whether to start from the last fit, scaled with the cost: to go on after a limit or Ctrl-C,
-        or to follow a change of C. The problems must have the sizes they had.
-    multi_class : {"ovo", "ovr", "crammer_singer"}, default="ovo"
+    {entries("shrinking probability tol cache_size class_weight")}
+    {LIMITS}
+    multi_class : {{"ovo", "ovr", "crammer_singer"}}, default="ovo"
         One against one, as LIBSVM does: a problem for each pair of classes. One against the rest:
         a problem for each class. "crammer_singer": the one problem of all classes, ½ Σ_j ‖w_j‖² +
         Σ C_i max_j (1[j ≠ y_i] + f_j(x_i) − f_y(x_i)), which needs `solver="smo"` and a finite C.
         Two classes have one f, positive for the second, whatever the choice.
-    decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        One column for each class, or with `multi_class="ovo"` for each pair of classes.
-    break_ties : bool, default=False
-        Whether `predict` breaks ties of votes by the decision values; not with "ovo".
+    {entries("decision_function_shape break_ties")}
     landmarks : int or None, default=None
         If given, f is sought in the span of the images of so many samples, drawn at random: Nyström
         features and the linear engine, for 10⁵ samples and more. `certificate_` is that of this
         approximate problem; `exact_certificate(X, y)` tells how far it is from the exact one.
         "ovo" and "ovr" only, with a finite C and `solver="smo"`; each fit starts afresh.
-    n_jobs : int or None, default=None
-        Threads: over the problems of several classes, or within one for its kernel values.
+    {entries("n_jobs")}
     random_state : int, RandomState or None, default=None
         Seeds the draws of Pegasos; the others are deterministic.
-    verbose : int, default=0
-        Whether to report each gap check on standard error.
+    {entries("verbose")}
 
     Attributes
     ----------
-    support_, support_vectors_, n_support_, dual_coef_, intercept_, classes_
-        As in `sklearn.svm.SVC`. Unless pairs are solved, `dual_coef_`, of shape (n_classes, n_SV),
-        and `intercept_` have a row for each class: f_j(x) = Σ_i dual_coef_[j, i] k(x_i, x) + b_j.
-        With `landmarks` these are the support vectors, and there is a row for each problem.
-    certificate_, solutions_, history_
-        The proof, each problem's solution, the gap checks.
-    alpha_, slack_ : ndarray, or list of one for each problem
-        α_i of every training sample; ξ_i, after `samples(X, y)`, which has a table of both.
+    {EXPANSION}
+    {entries("classes_ class_weight_")}
+    {PROOF}
+    {entries("slack_ probA_ probB_")}
+
+    Notes
+    -----
+    Unless pairs are solved, `dual_coef_`, of shape (n_classes, n_SV), and `intercept_` have a row
+    for each class: f_j(x) = Σ_i dual_coef_[j, i] k(x_i, x) + b_j. With `landmarks` these are the
+    support vectors, and there is a row for each problem.
 
     Examples
     --------

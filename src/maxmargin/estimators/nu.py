@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
 from maxmargin.data.targets import ONE_LEFT
+from maxmargin.estimators._docstrings import EXPANSION, KERNEL, LIMITS, PROOF, entries
 from maxmargin.estimators._nu import check_nu
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._warn import warn
@@ -30,8 +31,8 @@ _ROUNDING = 1e-12
 _LOWER_NU = "Lower nu, or give class_weight='balanced'."
 
 
-class NuSVC(SVC):
-    """Kernel classifier whose share of margin errors is bounded by ν.
+class NuSVC(SVC):  # noqa: D101 - the docstring is composed
+    __doc__ = f"""Kernel classifier whose share of margin errors is bounded by ν.
 
     Minimises ½‖w‖² − ρ ν Σ c_i + Σ c_i max(0, ρ − y_i f(x_i)) over w, b and the margin ρ, with
     c_i the sample weights (Schölkopf et al., Neural Computation 2000). The fitted f is divided by
@@ -44,8 +45,13 @@ class NuSVC(SVC):
         Upper bound on the share of margin errors, lower bound on that of support vectors; at most
         twice the share of the smaller class. If class weights leave that class less, a larger ν
         goes on from there, with a warning: as the `SVC` whose C is smaller in proportion.
-    kernel, degree, gamma, coef0, tol, cache_size, class_weight, max_iter, max_time, warm_start
-        As in `SVC`; so are the other ones.
+    {KERNEL}
+    {entries("shrinking probability tol cache_size class_weight")}
+    {LIMITS}
+    {entries("decision_function_shape break_ties n_jobs")}
+    random_state : int, RandomState or None, default=None
+        Accepted for scikit-learn's sake: the fit is deterministic.
+    {entries("verbose")}
 
     Attributes
     ----------
@@ -54,8 +60,14 @@ class NuSVC(SVC):
     margin_errors_, support_fraction_ : float or array
         Shares of samples within the margin, and of support vectors: ν lies between them, or the
         largest feasible one if class weights make it infeasible.
-    certificate_
-        Of the problem in w, b and ρ with a feasible ν, before f is divided by ρ.
+    {EXPANSION}
+    {entries("classes_ class_weight_")}
+    {PROOF}
+    {entries("slack_ probA_ probB_")}
+
+    Notes
+    -----
+    `certificate_` is that of the problem in w, b and ρ with a feasible ν, before f is divided by ρ.
 
     Examples
     --------
@@ -227,8 +239,8 @@ def _excess_of(solution: Solution) -> float:
     return solution.excess if solution.certificate.primal < 0.0 else 0.0
 
 
-class NuSVR(SVR):
-    """Kernel regression whose tube is as wide as ν allows.
+class NuSVR(SVR):  # noqa: D101 - the docstring is composed
+    __doc__ = f"""Kernel regression whose tube is as wide as ν allows.
 
     Minimises ½‖w‖² + C (ν ε Σ c_i + Σ c_i max(0, |y_i − f(x_i)| − ε)) over w, b and the tube ε ≥ 0.
     Parameters and fitted attributes are those of `sklearn.svm.NuSVR`, with the differences named
@@ -239,8 +251,12 @@ class NuSVR(SVR):
     nu : float, default=0.5
         Upper bound on the share of samples outside the tube, lower bound on that of support
         vectors.
-    C, kernel, degree, gamma, coef0, tol, cache_size, max_iter, max_time, warm_start
-        As in `SVC`; so are `shrinking`, `n_jobs` and `verbose`.
+    C : float, default=1.0
+        Weight of tube and losses against ½‖w‖².
+    {KERNEL}
+    {entries("shrinking tol cache_size")}
+    {LIMITS}
+    {entries("n_jobs verbose")}
 
     Attributes
     ----------
@@ -249,6 +265,19 @@ class NuSVR(SVR):
     margin_errors_, support_fraction_ : float
         Shares of samples outside the tube, and of support vectors: ν lies between them unless the
         tube is 0.
+    {EXPANSION}
+    {PROOF}
+    {entries("slack_")}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> from maxmargin import NuSVR
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = NuSVR(nu=0.3, C=100.0).fit(scale(X), y)
+    >>> bool(model.margin_errors_ <= 0.3 <= model.support_fraction_)
+    True
     """
 
     solver, fit_intercept, epsilon = "smo", True, 0.0

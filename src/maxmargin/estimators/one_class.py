@@ -13,6 +13,7 @@ from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
 from maxmargin.data.targets import sample_costs
 from maxmargin.estimators._base import fitting
+from maxmargin.estimators._docstrings import EXPANSION, KERNEL, LIMITS, PROOF, entries
 from maxmargin.estimators._kernel_model import KernelModel
 from maxmargin.estimators._nu import check_nu
 from maxmargin.estimators._posed import Posed
@@ -22,8 +23,8 @@ from maxmargin.objectives.base import Intercept
 from maxmargin.objectives.formulation import Formulation
 
 
-class OneClassSVM(OutlierMixin, KernelModel):
-    """The smallest region that holds all but a share ν of the samples.
+class OneClassSVM(OutlierMixin, KernelModel):  # noqa: D101 - the docstring is composed
+    __doc__ = f"""The smallest region that holds all but a share ν of the samples.
 
     Minimises ½‖w‖² − ρ ν Σ c_i + Σ c_i max(0, ρ − <w, φ(x_i)>) over w and ρ, with c_i the sample
     weights (Schölkopf et al., Neural Computation 2001). A sample is an outlier where
@@ -34,8 +35,10 @@ class OneClassSVM(OutlierMixin, KernelModel):
     ----------
     nu : float, default=0.5
         Upper bound on the share of outliers, lower bound on that of support vectors.
-    kernel, degree, gamma, coef0, tol, cache_size, max_iter, max_time, warm_start, n_jobs, verbose
-        As in `SVC`; so is `shrinking`.
+    {KERNEL}
+    {entries("shrinking tol cache_size")}
+    {LIMITS}
+    {entries("n_jobs verbose")}
 
     Attributes
     ----------
@@ -43,8 +46,19 @@ class OneClassSVM(OutlierMixin, KernelModel):
         ρ.
     margin_errors_, support_fraction_ : float
         Shares of outliers, and of support vectors: ν lies between them.
-    support_, support_vectors_, n_support_, dual_coef_, intercept_
-        As in `sklearn.svm.OneClassSVM`.
+    {EXPANSION}
+    {PROOF}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import OneClassSVM
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = OneClassSVM(nu=0.1).fit(X)
+    >>> model.predict([[0.0, 0.0], [5.0, 5.0]])
+    array([ 1, -1])
+    >>> bool(model.margin_errors_ <= 0.1 <= model.support_fraction_)
+    True
     """
 
     solver, fit_intercept = "smo", False

@@ -61,9 +61,13 @@ class PegasosClassifier(StreamClassifier):
     kernel : None, str, Kernel or callable, default=None
         None and "linear" have weights; anything else that `SVC` takes, but for "precomputed", has
         support vectors, and neither a projection nor a penalised intercept.
-    degree, gamma, coef0
-        Of the kernel, as for `SVC`. Rules such as gamma="scale" look at the samples of `fit`, or at
-        the first batch of a stream whose rows are not all alike.
+    degree : int, default=3
+        Of the kernel "poly".
+    gamma : float or {"scale", "auto", "median"}, default="scale"
+        Of the kernel, as for `SVC`. Rules such as "scale" look at the samples of `fit`, or at the
+        first batch of a stream whose rows are not all alike.
+    coef0 : float, default=0.0
+        Of the kernels "poly" and "sigmoid".
     max_support : int or None, default=10_000
         Most support vectors that a stream with a kernel keeps for each binary problem; then those
         of the smallest coefficients give way. It needs d numbers for each, and the kernel matrix of
@@ -77,22 +81,75 @@ class PegasosClassifier(StreamClassifier):
         Relative duality gap to prove.
     penalized_intercept : bool, default=False
         Penalise the intercept like a weight. By default it is free.
-    fit_intercept, intercept_scaling, max_iter, max_time, warm_start, n_jobs, random_state, verbose
-        As for `LinearSVC`.
+    fit_intercept : bool, default=True
+        Whether f has an intercept b.
+    intercept_scaling : float, default=1.0
+        The constant feature whose weight a penalised intercept is.
+    max_iter : int or None, default=10_000
+        Most epochs of `fit`; None or -1: no limit.
+    max_time : float or None, default=None
+        Most seconds of `fit`, for all classes together.
+    warm_start : bool, default=False
+        Start where the last fit ended, if the number of samples and classes is the same.
+    n_jobs : int or None, default=None
+        Threads over the classes.
+    random_state : int, RandomState or None, default=None
+        Seeds the order of the samples.
+    verbose : int, default=0
+        1: one live line of progress on a terminal, a line for each gap check elsewhere.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, certificate_, solutions_, history_, support_, n_iter_
-        As for `LinearSVC`. A stream is not kept, so after `partial_fit` there is no certificate.
-    support_vectors_, dual_coef_
-        With a kernel, instead of `coef_`: f(x) = Σ dual_coef_ k(support vector, x) + intercept_,
-        with a row of coefficients for each binary problem.
+    coef_ : ndarray of shape (n_problems, n_features)
+        The weights: one row, or one for each class where there are more than two. Not with a
+        kernel.
+    support_vectors_ : ndarray or CSR matrix of shape (n_SV, n_features)
+        With a kernel: f(x) = Σ_j c_j k(z_j, x) + b, where these are the z_j.
+    dual_coef_ : ndarray of shape (n_problems, n_SV)
+        With a kernel: the c_j, a row for each binary problem.
+    intercept_ : ndarray of shape (n_problems,)
+        The intercepts.
+    classes_ : ndarray
+        The labels.
+    certificate_ : Certificate
+        Primal, dual, gap, KKT violation, support vectors, margin; of the sum if several classes. A
+        stream is not kept, so after `partial_fit` there is none.
+    solutions_ : tuple of Solution
+        Each problem's solution; `solution_` where there is only one.
+    history_ : list of Record
+        (time, epoch, primal, dual, gap) at each gap check.
+    support_ : ndarray
+        Indices of the support vectors.
+    alpha_ : ndarray, or list of one for each problem
+        α_i of every training sample.
+    slack_ : ndarray, or list of one for each problem
+        ξ_i of every training sample, after `samples(X, y)`, which has a table of both.
+    n_iter_ : int
+        Epochs of `fit`, or batches of a stream.
     bound_ : float
         After `fit`: what the theory promises for the expected objective above the optimum, to be
         read beside `certificate_.gap`; infinite where the theorem does not apply: with a free
         intercept, the squared hinge or a warm start.
     t_ : int
         Steps taken.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from maxmargin import PegasosClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = PegasosClassifier(lam=0.01, random_state=0).fit(scale(X), y)
+    >>> model.certificate_.relative_gap < 0.01
+    True
+
+    A stream, batch by batch:
+
+    >>> stream = PegasosClassifier(lam=0.01, random_state=0)
+    >>> for batch in range(5):
+    ...     stream = stream.partial_fit(scale(X)[batch::5], y[batch::5], classes=[0, 1])
+    >>> bool(stream.score(scale(X), y) > 0.95)
+    True
     """
 
     _keeps_state = True  # partial_fit goes on from fit

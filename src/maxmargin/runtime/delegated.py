@@ -12,7 +12,7 @@ class Delegated:
 
     def __init__(self, estimator: Any, X: Any, y: Any) -> None:
         self._estimator, self._data = estimator, {"X": X, "y": y}
-        self._context: Any = None  # nobody listens
+        self._context: Any = None  # no callback
         if getattr(estimator, "_skl_callbacks", ()) or hasattr(estimator, "_parent_callback_ctx"):
             self._context = estimator._init_callback_context(max_subtasks=None)
             self._context.call_on_fit_task_begin(estimator=estimator, **self._data)

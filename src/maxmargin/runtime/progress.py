@@ -1,4 +1,4 @@
-"""Tell the user how a fit goes: lines if verbose, scikit-learn's callbacks."""
+"""Report progress: lines on standard error if verbose, scikit-learn's callbacks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Rebuild = Callable[[list[Solution | None]], dict[str, Any]]
 
 
 class Progress:
-    """The fit of one estimator: a task for each look, below a task for each class if several.
+    """The fit of one estimator: a task for each gap check, below a task for each class if several.
 
     Classes may be fitted in threads; the callbacks see one gap check at a time. A model is made
     from the solutions so far where a callback asks for it.
@@ -50,7 +50,7 @@ class Progress:
         self._watched = bool(getattr(estimator, "_skl_callbacks", ()))
         self._lock = threading.Lock()
         self._several = n_classes > 1
-        self._context: Any = None  # nobody listens
+        self._context: Any = None  # no callback
         if self._watched or hasattr(estimator, "_parent_callback_ctx"):
             self._context = estimator._init_callback_context(
                 max_subtasks=n_classes if self._several else None,
@@ -58,8 +58,8 @@ class Progress:
             )
 
     @property
-    def heard(self) -> bool:
-        """Whether anybody wants to know of each look."""
+    def has_listeners(self) -> bool:
+        """Whether each gap check is to be reported."""
         return self._lines is not None or self._watched
 
     def begin(self) -> None:
@@ -85,12 +85,12 @@ class Progress:
 
     @contextmanager
     def reporting(self, task: int) -> Iterator[Report | None]:
-        """Yield what is to be told of each look at one class; None if nobody listens.
+        """Yield the function that reports each gap check of one class; None without a listener.
 
-        A callback that wants no more after a class stops the others too.
+        A callback that stops the fit after a class stops the others too.
         """
         lines, context = self._lines, self._context
-        if not self.heard:
+        if not self.has_listeners:
             yield None
             return
         if self._watched and self._several:
@@ -119,7 +119,7 @@ class Progress:
                     self._interrupt.requested = True
 
     def _end(self, context: Any, *, changed: bool = True) -> bool:
-        """End a task: whoever asks gets a model that predicts, unless it is the last one still."""
+        """End a task; a callback may have a model that predicts, unless nothing has changed."""
         return bool(
             context.call_on_fit_task_end(
                 estimator=self._estimator,

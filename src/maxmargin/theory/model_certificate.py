@@ -18,11 +18,7 @@ from maxmargin.data.problem import Problem
 from maxmargin.estimators import LinearSVC, LinearSVR
 from maxmargin.objectives import (
     CrammerSingerObjective,
-    HardMarginObjective,
     KernelCrammerSingerObjective,
-    KernelObjective,
-    LinearObjective,
-    NuObjective,
     PrimalDual,
     ScalarObjective,
 )
@@ -151,7 +147,7 @@ def certify(model: Any, /, *point: Any, **options: Any) -> Certificate | ModelCe
     has weights only, the dual problem is solved here to `tol`; the certificate is of the model's
     weights all the same. Either way any β is a proof, a bad one a weak proof.
     """
-    if isinstance(model, ScalarObjective):
+    if objectives.is_scalar(model):
         return objectives.certify(model, *point, **options)
     return _certify_model(model, *point, **options)
 
@@ -202,18 +198,9 @@ def read(
 
 def _one(posed: Posed, tol: float) -> Certificate:
     X, rows = view_rows(posed.X)
-    objective = _objective(posed, Problem(X, posed.y, posed.cost, rows))
+    objective = posed.objective(Problem(X, posed.y, posed.cost, rows))
     beta = _dual_point(posed, tol) if posed.beta is None else posed.beta
     return objectives.certify(objective, posed.w, posed.b, beta)
-
-
-def _objective(posed: Posed, problem: Problem) -> ScalarObjective:
-    if posed.kernel is None:
-        return LinearObjective(problem, posed.loss, posed.intercept, posed.scaling)
-    common = problem, posed.loss, posed.intercept, posed.kernel
-    if posed.nu_sum is not None:
-        return NuObjective(*common, posed.nu_sum)
-    return HardMarginObjective(*common) if posed.hard else KernelObjective(*common)
 
 
 def _dual_point(posed: Posed, tol: float) -> Array:

@@ -12,9 +12,17 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from maxmargin.data.arrays import Array, Matrix, view_rows
+from maxmargin.data.problem import Problem
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.losses import Loss
-from maxmargin.objectives import Intercept
+from maxmargin.objectives import (
+    HardMarginObjective,
+    Intercept,
+    KernelObjective,
+    LinearObjective,
+    NuObjective,
+    ScalarObjective,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +39,7 @@ class Posed:
         Weights; with a kernel the coefficient of each row.
     beta : array or None
         The dual point that the model has, if it has one.
-    intercept, scaling, kernel, nu_sum, hard
+    intercept, scaling, kernel, nu_sum
         As of an `Objective`.
     name : str
         Which problem it is, where there are several.
@@ -40,7 +48,7 @@ class Posed:
     flipped : bool
         Whether f is the negative of the model's decision values.
     shift : float
-        By how much the model's intercept differs from b, which is seen from a kernel's origin.
+        By how much the model's intercept differs from b, which is relative to a kernel's origin.
     """
 
     X: Matrix
@@ -54,11 +62,42 @@ class Posed:
     scaling: float = 1.0
     kernel: Kernel | None = None
     nu_sum: float | None = None
-    hard: bool = False
     name: str = ""
     rows: NDArray[np.intp] | None = None
     flipped: bool = False
     shift: float = 0.0
+
+    @property
+    def bound(self) -> Array:
+        """The most that |β_i| may be."""
+        return self.cost if self.loss.bounded else np.where(self.cost > 0.0, np.inf, 0.0)
+
+    def objective(self, problem: Problem) -> ScalarObjective:
+        """Return the objective whose certificate judges the point."""
+        if self.kernel is None:
+            return LinearObjective(problem, self.loss, self.intercept, self.scaling)
+        if self.nu_sum is None:
+            return KernelObjective(problem, self.loss, self.intercept, self.kernel)
+        return NuObjective(problem, self.loss, self.intercept, self.kernel, self.nu_sum)
+
+    def hard_margin(self, **changes: Any) -> PosedHardMargin:
+        """Return the hard margin on the same samples."""
+        return PosedHardMargin(**(vars(self) | changes))
+
+
+@dataclass(frozen=True, eq=False)
+class PosedHardMargin(Posed):
+    """½‖w‖² subject to y_i f(x_i) ≥ 1 of every sample whose C_i is not 0; it has a kernel."""
+
+    @property
+    def bound(self) -> Array:
+        """None, but for samples without weight."""
+        return np.where(self.cost > 0.0, np.inf, 0.0)
+
+    def objective(self, problem: Problem) -> ScalarObjective:
+        """Return the objective whose certificate judges the point."""
+        assert self.kernel is not None
+        return HardMarginObjective(problem, self.loss, self.intercept, self.kernel)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +119,11 @@ class PosedJoint:
     kernel: Kernel | None = None
     name: str = ""
     shift: float = 0.0
+
+    @property
+    def bound(self) -> Array:
+        """The most that the β of a sample's own class may be."""
+        return self.cost
 
 
 @dataclass(frozen=True, eq=False)

@@ -118,10 +118,10 @@ class Removals:
 
     def _smo(
         self, at: Indices | slice, target: Array, lower: Array, upper: Array, elsewhere: float
-    ) -> _core.WholeSmo:
+    ) -> _core.DenseSmo:
         K = self.K if isinstance(at, slice) else np.ascontiguousarray(self.K[np.ix_(at, at)])
         bounds = lower[np.newaxis], upper[np.newaxis]
-        return _core.WholeSmo(K, target, *bounds, 0.0, self.machine.free, elsewhere)
+        return _core.DenseSmo(K, target, *bounds, 0.0, self.machine.free, elsewhere)
 
     @cached_property
     def reach(self) -> Array:
@@ -285,7 +285,7 @@ class Removals:
             else:
                 aim = at_rest + self.K[among, i] * self.beta[i]
             bounds = lower[np.newaxis], upper[np.newaxis]
-            smo = _core.WholeSmo(K, aim, *bounds, 0.0, self.machine.free, scale)
+            smo = _core.DenseSmo(K, aim, *bounds, 0.0, self.machine.free, scale)
             smo.start(point[np.newaxis])
             smo.run(0.0, float(gap), _REFIT_STEPS, _never)
             point[:] = smo.beta

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -10,8 +11,8 @@ from scipy import sparse
 import maxmargin._core as _core
 from maxmargin.data.arrays import Array, Matrix, view_rows
 
-#: Values held at a time, and values from which on threads are worth their start.
-_VALUES_PER_BLOCK, _WORTH_THREADS = 2**22, 2**20
+#: Values of a block, and values from which on threads are started.
+_VALUES_PER_BLOCK, _MIN_THREADED = 2**22, 2**20
 
 
 def csr_float32(X: Matrix, unit: float) -> Matrix:
@@ -37,7 +38,7 @@ def compressed(X: Array, centre: Array | None, unit: float, n_threads: int) -> s
         shape = (rows.n_samples, d)
         return sparse.csr_array((values[:stored], columns[:stored], offsets), shape=shape)
 
-    threads = n_threads if n * d >= _WORTH_THREADS else 1
+    threads = n_threads if n * d >= _MIN_THREADED else 1
     slices = row_slices(n, d, threads)
     if threads == 1 or len(slices) == 1:
         parts = [compress(some) for some in slices]
@@ -53,10 +54,10 @@ def common_values(some: Array) -> Array:
     Neither is two standard deviations away from the mean: far from it small distances would cancel.
     """
     ordered = np.sort(some, axis=0).astype(np.float64)
-    place = np.arange(len(some))[:, np.newaxis]
+    rank = np.arange(len(some))[:, np.newaxis]
     begins = np.ones(ordered.shape, dtype=bool)
     begins[1:] = ordered[1:] != ordered[:-1]
-    run = place - np.maximum.accumulate(np.where(begins, place, 0), axis=0)
+    run = rank - np.maximum.accumulate(np.where(begins, rank, 0), axis=0)
     common = ordered[run.argmax(axis=0), np.arange(some.shape[1])]
     often = run.max(axis=0) + 1 >= 0.25 * len(some)
     return np.asarray(np.where(often, common, ordered[len(some) // 2]))
@@ -73,6 +74,6 @@ def n_nonzero(X: Matrix) -> int:
     return int(X.nnz) if sparse.issparse(X) else int(np.count_nonzero(X))
 
 
-def core_arrays(X: Matrix) -> tuple[Array, ...]:
+def core_arrays(X: Matrix) -> tuple[Any, ...]:
     """Return the arrays that the core reads X from."""
     return (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)

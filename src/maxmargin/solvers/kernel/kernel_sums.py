@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,14 +16,27 @@ from maxmargin.solvers.kernel.row_source import KernelSamples, affords_float64
 from maxmargin.solvers.kernel.value_checks import refuse_huge_values
 
 #: Samples at which sums of float32 kernel values are compared with float64.
-_TRIED = 128
+_N_COMPARED = 128
 
-#: Support vectors that these are compared with at a time: all at once would be fresh memory, which
+#: Support vectors whose kernel values are computed at a time: with all at once, allocating memory
 #: took three times as long as the sums.
-_TOGETHER = 1024
+_BLOCK = 1024
 
-#: Values of a caller's kernel between two looks at the clock and at Ctrl-C.
+#: Values of a caller's kernel between two checks of the clock and of Ctrl-C.
 _VALUES_PER_POLL = 2**16
+
+
+class Precision(IntEnum):
+    """Where Kβ is summed again in float64."""
+
+    FLOAT32 = 0  # nowhere, unless that costs next to nothing
+    KINKS = 1  # near the kinks of the loss, where an error counts most
+    FLOAT64 = 2  # everywhere
+
+    @property
+    def higher(self) -> Precision:
+        """The next one."""
+        return Precision(min(self + 1, Precision.FLOAT64))
 
 
 def kernel_matrix(objective: KernelObjective | KernelCrammerSingerObjective) -> Array:
@@ -55,19 +70,21 @@ def exact_values(
 
 
 def values_with_error(
-    objective: KernelObjective, beta: Array, z: Array, doubts: int, monitor: Monitor
+    objective: KernelObjective, beta: Array, z: Array, precision: Precision, monitor: Monitor
 ) -> tuple[Array, SumError | None]:
-    """Return Kβ, and its error if it has one: z from float32 rows, unless float64 is not felt.
+    """Return Kβ, and its error if it has one: z from float32 rows, unless float64 is cheap.
 
-    Once it was doubted, float64 is made of it near the kinks of the loss; then everywhere.
+    With a higher precision it is summed in float64 near the kinks of the loss, or everywhere.
     """
     n_values = len(beta) * int(np.count_nonzero(beta))
-    if doubts > 1 or affords_float64(objective.problem.X, n_values):
+    if precision is Precision.FLOAT64 or affords_float64(objective.problem.X, n_values):
         exact = exact_values(objective, beta, monitor)
         if exact is not None:
             return exact, None
     error = _error(objective, beta, z)
-    return _sharpened(objective, beta, z, error, monitor) if doubts else (z, error)
+    if precision is Precision.FLOAT32:
+        return z, error
+    return _exact_near_kinks(objective, beta, z, error, monitor)
 
 
 def _error(objective: KernelObjective, beta: Array, z: Array) -> SumError:
@@ -77,34 +94,34 @@ def _error(objective: KernelObjective, beta: Array, z: Array) -> SumError:
     """
     edge = np.flatnonzero(objective.edge(beta))
     rows = np.append(_some(edge), _some(np.arange(len(beta))))
-    apart = z[rows] - _exact_at(objective, beta, rows)
-    return SumError(float(apart.mean()), float(apart.std()))
+    errors = z[rows] - _exact_at(objective, beta, rows)
+    return SumError(float(errors.mean()), float(errors.std()))
 
 
 def _exact_at(objective: KernelObjective, beta: Array, rows: NDArray[np.intp]) -> Array:
     """Return Kβ at some samples, in float64."""
     X, support = objective.problem.X, np.flatnonzero(beta)
     some, values = X[rows], np.zeros(len(rows))
-    for begin in range(0, len(support), _TOGETHER):
-        part = support[begin : begin + _TOGETHER]
+    for begin in range(0, len(support), _BLOCK):
+        part = support[begin : begin + _BLOCK]
         values += objective.kernel(some, X[part]) @ beta[part]
     return values
 
 
-def _sharpened(
+def _exact_near_kinks(
     objective: KernelObjective, beta: Array, z: Array, error: SumError, monitor: Monitor
 ) -> tuple[Array, SumError]:
-    """Make the sums of the samples near a kink in float64: an error counts most there."""
+    """Compute the sums of the samples near a kink in float64: an error counts most there."""
     exact = objective.near_kinks(z, 4.0 * (abs(error.mean) + error.spread))
     near, z = np.flatnonzero(exact), z.copy()
-    for begin in range(0, len(near), _TOGETHER):
-        some = near[begin : begin + _TOGETHER]
+    for begin in range(0, len(near), _BLOCK):
+        some = near[begin : begin + _BLOCK]
         z[some] = _exact_at(objective, beta, some)
         if monitor.stopped():
-            exact[near[begin + _TOGETHER :]] = False
+            exact[near[begin + _BLOCK :]] = False
             break
     return z, error._replace(exact=exact)
 
 
 def _some(index: NDArray[np.intp]) -> NDArray[np.intp]:
-    return index[:: max(1, len(index) // _TRIED)][:_TRIED]
+    return index[:: max(1, len(index) // _N_COMPARED)][:_N_COMPARED]

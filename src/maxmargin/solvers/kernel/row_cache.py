@@ -1,18 +1,18 @@
-"""How many kernel rows are kept: as given, or as the free memory and their price say."""
+"""How many kernel rows are cached: by the given limit, or by free memory and their cost."""
 
 from __future__ import annotations
 
 from maxmargin.runtime.memory import free_memory
 from maxmargin.solvers.kernel.row_source import KernelSamples
 
-#: Megabytes for rows of samples of fewer values than that: more would take longer to touch than the
-#: rows to compute again.
+#: Megabytes for rows of samples of fewer values than that: reading more would take longer than
+#: computing the rows again.
 _CACHE_IF_CHEAP = {48: 256.0, 128: 1000.0}
 
 #: Megabytes of these that are taken at once; more only as rows are computed a second time.
 _CACHE_AT_FIRST = 256.0
 
-#: Bytes of a kernel matrix that is kept whole without a look at the memory that is free.
+#: Bytes of a kernel matrix that is kept without asking for the free memory.
 _SMALL = 2**26
 
 
@@ -35,9 +35,9 @@ def row_capacities(
 
 
 def short_of_rows(samples: KernelSamples, n: int) -> bool:
-    """Whether rows are cheap enough to be given up, and too many to be kept.
+    """Whether rows are cheap enough to be computed again, and too many to be cached.
 
-    The free memory has no say: it must not change the way to the answer.
+    It does not depend on the free memory, which must not change the steps to the answer.
     """
     limit = cache_for(samples, None)
     return limit is not None and 4 * n**2 > 1e6 * limit
@@ -52,7 +52,7 @@ def row_capacity(n: int, cache_size: float | None, least: int) -> int:
 
 
 def out_of_memory(cache_size: float | None, n: int, working_set: int) -> MemoryError:
-    """Return the error that says what would need less."""
+    """Return the error with what needs less memory."""
     return MemoryError(
         f"Out of memory with cache_size={cache_size}. Give fewer megabytes; at least"
         f" {min(n, working_set)} kernel rows of {n} samples, {4e-6 * n:.3g} MB each,"

@@ -1,4 +1,4 @@
-"""Kernel values that no arithmetic here can work with are refused."""
+"""Refuse kernel values that are too large, and kernels that are negative on the diagonal."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import numpy as np
 
 from maxmargin.data.arrays import Array
 
-#: Larger kernel values lose all digits of the losses, and leave the range of float32 in sums and
-#: products not much later.
+#: With larger kernel values the losses lose all digits, and somewhat larger ones overflow in
+#: float32.
 _LARGEST = 1e30
 
 
 def refuse_negative(diagonal: Array) -> None:
     """Refuse k(x, x) < 0."""
     if not (diagonal >= 0.0).all():
-        raise ValueError("The kernel is negative on its diagonal, k(x, x) < 0: it is no kernel.")
+        raise ValueError(
+            "The kernel is negative on its diagonal, k(x, x) < 0: it is not a valid kernel."
+        )
 
 
 def refuse_huge(diagonal: Array) -> None:
@@ -27,7 +29,7 @@ def refuse_huge(diagonal: Array) -> None:
 
 
 def refuse_huge_values(values: Array) -> None:
-    """Refuse what leaves no digits to the losses; a kernel of the caller's may hold it anywhere."""
+    """Refuse values with which the losses lose all digits, wherever a caller's kernel has them."""
     largest = max(float(values.max()), -float(values.min()))
     if not largest < _LARGEST:
         raise ValueError(
@@ -42,6 +44,6 @@ def refuse_improper(diagonal: Array) -> None:
     refuse_negative(diagonal)
     if not (diagonal < _LARGEST).all():
         raise ValueError(
-            f"Kernel values reach {diagonal.max():.1e}, which leaves no digits to the losses. Scale"
-            " X (sklearn.preprocessing.StandardScaler), or lower gamma or degree."
+            f"Kernel values reach {diagonal.max():.1e}, and the losses lose all digits. Scale X"
+            " (sklearn.preprocessing.StandardScaler), or lower gamma or degree."
         )

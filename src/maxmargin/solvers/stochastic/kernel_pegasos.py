@@ -86,6 +86,8 @@ class KernelPegasos(Pegasos):
 class KernelDescent(Descent):
     """Epochs on the kernel matrix: a point is (c, Kc)."""
 
+    rows: _core.KernelView
+
     def __init__(self, settings: KernelPegasos, objective: KernelObjective, seed: int) -> None:
         size = settings.rows_a_step(objective.problem.n_samples)
         super().__init__(objective, size, seed, uniform=settings.sampling == "uniform")  # type: ignore[arg-type]

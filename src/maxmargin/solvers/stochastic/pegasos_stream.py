@@ -17,11 +17,10 @@ from maxmargin.objectives.crammer_singer import CrammerSingerObjective
 from maxmargin.objectives.linear import LinearObjective
 from maxmargin.runtime.monitor import SECONDS_PER_CALL
 from maxmargin.solvers.stochastic.epochs import (
-    CLASS_REACH,
-    REACH,
     Iterate,
     batch_seed,
     bias_feature,
+    bias_reach,
     curvature,
     diverged,
 )
@@ -140,11 +139,10 @@ class PegasosStream:
         method = PegasosMethod(self.settings, objective, self.iterate, self._bias(), offset, radius)
         window = _core.Window(np.zeros((0, self.n_sums + 1)), self.horizon)
         random = _core.Random(batch_seed(self.seed, self.n_batches))
+        state = _core.EpochState(sampler, window, random)
+        budget = _core.EpochBudget(1, False, SECONDS_PER_CALL)
         while sampler.epochs == 0:
-            _core.descend(
-                rows, objective.terms, method.core, sampler, window, random,
-                1, False, SECONDS_PER_CALL,
-            )  # fmt: skip
+            _core.descend(rows, objective.terms, method.core, state, budget)
         self.n_batches += 1
         self.horizon = window.horizon
         self.point()  # raises if the steps ran away
@@ -156,8 +154,7 @@ class PegasosStream:
         """Return the bias feature for rows of the typical length so far; an outlier is none."""
         if self.intercept is not Intercept.FREE:
             return bias_feature(objective)
-        reach = CLASS_REACH if isinstance(objective, CrammerSingerObjective) else REACH
-        return reach * max(self.norms.typical, math.sqrt(self.lam))
+        return bias_reach(objective) * max(self.norms.typical, math.sqrt(self.lam))
 
     def _set_feature(self, feature: float) -> None:
         """Change the feature; the intercept stays as it is."""
