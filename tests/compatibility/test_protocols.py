@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import sklearn.svm
+from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_outlier_detector, is_regressor
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
@@ -25,7 +26,6 @@ from maxmargin import (
     PegasosClassifier,
 )
 from maxmargin.embeddings import FourierFeatures, KernelPCA, Nystroem
-from sklearn import config_context
 
 pandas = pytest.importorskip("pandas")
 
