@@ -100,7 +100,8 @@ def _smoothed(weight: Array) -> float:
 
 def _functions(u: Array) -> Array:
     u = np.minimum(u, 1e100)  # their squares stay finite
-    return np.stack([u, np.tanh(2.0 * u), u * (u / (1.0 + u))], axis=-1)
+    convex = u * (1.0 - 1.0 / (1.0 + u * u))  # all but flat at 0
+    return np.stack([u, np.tanh(2.0 * u), convex], axis=-1)
 
 
 def _fit_side(size: Array, target: Array, weight: Array, centre: Array, ridge: float) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,7 +88,7 @@ class LandmarkModel(KernelModel):
         space = Nystroem(
             posed.kernel,
             n_components=m,
-            dtype=np.float64 if posed.X.shape[0] * m <= _AFFORDABLE else np.float32,
+            dtype=self._type_of_features(posed.X.shape[0]),
             random_state=self._seeds(1)[0],
             n_jobs=self.n_jobs,
         ).fit(posed.samples, sample_weight=(cost > 0.0).astype(np.float64))
@@ -156,7 +157,14 @@ class LandmarkModel(KernelModel):
     def _completed(self, cost: CostEstimate, data: Sampled, parts: list[Part]) -> CostEstimate:
         if self.landmarks is None:
             return super()._completed(cost, data, parts)
-        return CostMixin._completed(self, cost, data, parts)
+        cost = CostMixin._completed(self, cost, data, parts)
+        n, m = data.n_samples, check_count("landmarks", self.landmarks, advice="1000 is usual.")
+        features = n * min(n, m) * self._type_of_features(n).itemsize  # parts of few rows hide it
+        return replace(cost, memory_bytes=max(cost.memory_bytes, features))
+
+    def _type_of_features(self, n_samples: int) -> np.dtype[Any]:
+        narrow = n_samples * int(self.landmarks or 0) > _AFFORDABLE
+        return np.dtype(np.float32 if narrow else np.float64)
 
     def _exact_bounds(
         self, X: Any, posing: Posing, cost: Array, max_values: float
