@@ -28,6 +28,7 @@ REFUSED = {
     r"\btime to speak of\b": "negligible time",
     r"\brows? in play\b": "active set",
     r"\bset aside\b": "shrunk",
+    r"\blook_at\w*": "summarise, violations of",
 }
 
 READ = (".py", ".hpp", ".cpp", ".md", ".toml")

@@ -326,16 +326,16 @@ def test_labels_that_are_not_finite_reach_beyond_everything(place, value):
 
 
 def test_signs_are_minus_one_and_one():
-    assert extent_of([1, -1, 1], [1, 1, 0]).signs
-    assert not extent_of([1, -1, 0], [1, 1, 0]).signs
-    assert not extent_of([1, -1, 2], [1, 1, 1]).signs
+    assert extent_of([1, -1, 1], [1, 1, 0]).is_binary
+    assert not extent_of([1, -1, 0], [1, 1, 0]).is_binary
+    assert not extent_of([1, -1, 2], [1, 1, 1]).is_binary
 
 
 def test_who_has_no_cost_is_like_everybody():
-    assert extent_of([3, 1, 1], [0, 1, 2]).alike
-    assert extent_of([3, 1, 2], [0, 0, 0]).alike
-    assert not extent_of([3, 1, 1], [1, 0, 2]).alike
-    assert extent_of([], []).alike
+    assert extent_of([3, 1, 1], [0, 1, 2]).constant
+    assert extent_of([3, 1, 2], [0, 0, 0]).constant
+    assert not extent_of([3, 1, 1], [1, 0, 2]).constant
+    assert extent_of([], []).constant
 
 
 def test_the_extent_needs_a_cost_for_each_label():

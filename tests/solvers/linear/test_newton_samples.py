@@ -164,7 +164,7 @@ def test_borrowed_curvature_leads_to_the_same_optimum(kind, intercept, loss):
 
 @pytest.mark.parametrize(
     ("places", "message"),
-    [(np.arange(1, 61), "does not exist"), (np.arange(59), "places")],
+    [(np.arange(1, 61), "does not exist"), (np.arange(59), "indices")],
     ids=["beyond the rows", "too few"],
 )
 def test_places_that_are_not_those_of_the_sample_are_refused(places, message):
