@@ -28,7 +28,7 @@ CLG  := .venv-clang
 PY   := $(VENV)/bin/python
 CORE := $(shell find src/core -name '*.hpp' -o -name '*.cpp')
 # No file above 400 lines, no function above 60.
-LENGTHS := src/maxmargin tests benchmarks examples tools
+LENGTHS := src tests benchmarks examples tools
 DOCS := $(wildcard README.md) $(shell find docs -name '*.md')
 
 # Installed test modules of scikit-learn that use the estimators.

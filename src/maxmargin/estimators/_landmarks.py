@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -40,14 +41,14 @@ _FEW, _SWEEPS = 500, 400
 class QuietSVC(LinearSVC):
     """The engine without its own warnings: the estimator around it gives them."""
 
-    def _warn_if_unproven(self, X: Matrix) -> None:
+    def _warn_if_unproven(self, X: Matrix, trap: Callable[[], str] = str) -> None:
         pass
 
 
 class QuietSVR(LinearSVR):
     """The same for regression."""
 
-    def _warn_if_unproven(self, X: Matrix) -> None:
+    def _warn_if_unproven(self, X: Matrix, trap: Callable[[], str] = str) -> None:
         pass
 
 
@@ -67,7 +68,14 @@ class LandmarkModel(KernelModel):
             del self.solutions_
         self._space = self._engine = None
 
-    def _fit_space(self, engine: Any, posed: Posed, y: Any, cost: Array) -> Delegated:
+    def _fit_space(
+        self,
+        engine: Any,
+        posed: Posed,
+        y: Any,
+        cost: Array,
+        trap: Callable[[], str] = str,
+    ) -> Delegated:
         """Solve the problem in the span of landmarks, and keep what predictions need."""
         begin = time.perf_counter()
         delegated = Delegated(self, posed.X, posed.y)
@@ -94,7 +102,7 @@ class LandmarkModel(KernelModel):
             order = np.argsort(np.searchsorted(self.classes_, y[support]), kind="stable")
             coef, support = np.ascontiguousarray(coef[:, order]), support[order]
         self._finish(posed.samples, coef, support, posed.kernel)
-        self._warn_if_unproven(posed.samples)
+        self._warn_if_unproven(posed.samples, trap)
         return delegated
 
     def _solve_linear(self, fit: _FitWithin, begin: float) -> None:
