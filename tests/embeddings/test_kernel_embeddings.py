@@ -11,6 +11,7 @@ from sklearn.decomposition import KernelPCA as PeerKernelPCA
 from maxmargin.embeddings import FourierFeatures, KernelPCA, Nystroem
 from maxmargin.embeddings._samples import is_triangular
 from maxmargin.embeddings.landmarks import draw_landmarks
+from maxmargin.estimators._landmarks import TriangularNystroem
 from maxmargin.kernels import Gaussian, Polynomial, Sigmoid, User
 
 RULES = pytest.mark.parametrize("rule", ["uniform", "kmeans++", "rpcholesky"])
@@ -72,12 +73,12 @@ def test_rejection_draws_what_plain_pivoted_cholesky_draws():
 @pytest.mark.parametrize("n", [40, 130, 300])
 def test_independent_landmarks_give_a_triangular_root_and_dependent_ones_another(n):
     X = rows(n)
-    model = Nystroem(n_components=n, gamma=0.5).fit(X)
+    model = TriangularNystroem(n_components=n, gamma=0.5).fit(X)
     N, K = model.normalization_, model.kernel_(X, X)
     assert is_triangular(N)
     np.testing.assert_allclose(N.T @ K @ N, np.eye(n), atol=1e-6)
     np.testing.assert_allclose(model.transform(X), K @ N, atol=1e-9)
-    twice = Nystroem("linear", n_components=n, random_state=0).fit(X)
+    twice = TriangularNystroem("linear", n_components=n, random_state=0).fit(X)
     assert twice.normalization_.shape == (n, 4)
     Z = twice.transform(X)
     np.testing.assert_allclose(Z @ Z.T, X @ X.T, atol=1e-9)

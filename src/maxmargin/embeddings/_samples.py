@@ -62,10 +62,11 @@ class KernelEmbedding(Embedding):
         raise NotImplementedError
 
 
-def inverse_root(K: Array, kernel: Kernel, cutoff: float) -> Array:
+def inverse_root(K: Array, kernel: Kernel, cutoff: float, *, triangular: bool) -> Array:
     """Return N with N'KN = 1 and a column for each eigenvalue of K above the cutoff, or one of 0.
 
-    The cutoff is relative to the largest. N is upper triangular where all eigenvalues are above it.
+    The cutoff is relative to the largest. If asked for, N is upper triangular where all eigenvalues
+    are above it; it depends on the order of the samples then.
     A kernel that is not positive semidefinite is refused.
     """
     K = 0.5 * (K + K.T)
@@ -73,7 +74,7 @@ def inverse_root(K: Array, kernel: Kernel, cutoff: float) -> Array:
         values, vectors = np.linalg.eigh(K)
         largest = max(float(values[-1]), 0.0)
         _refuse_negative(float(values[0]), largest, kernel)
-        if values[0] > cutoff * largest:
+        if triangular and values[0] > cutoff * largest:
             try:
                 root = linalg.cholesky(K)
             except linalg.LinAlgError:  # rounding has the last word

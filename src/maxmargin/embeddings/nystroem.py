@@ -79,6 +79,8 @@ class Nystroem(KernelEmbedding):
     True
     """
 
+    _triangular = False  # principal axes do not depend on the order of the landmarks
+
     def __init__(
         self,
         kernel: Any = "rbf",
@@ -117,7 +119,8 @@ class Nystroem(KernelEmbedding):
         self.landmark_indices_ = draw_landmarks(rule, self.kernel_, X, weight, m, random)
         self.basis_ = X[self.landmark_indices_]
         K = self.kernel_(self.basis_, self.basis_)
-        self.normalization_ = inverse_root(K, self.kernel_, _CUTOFF[self._type(X)])
+        cutoff = _CUTOFF[self._type(X)]
+        self.normalization_ = inverse_root(K, self.kernel_, cutoff, triangular=self._triangular)
         return self
 
     def transform(self, X: Any) -> Array:

@@ -52,6 +52,12 @@ class QuietSVR(LinearSVR):
         pass
 
 
+class TriangularNystroem(Nystroem):
+    """Coordinates that take half the time; f does not depend on which they are."""
+
+    _triangular = True
+
+
 class LandmarkModel(KernelModel):
     """A kernel machine that may be fitted in the span of landmarks.
 
@@ -85,7 +91,7 @@ class LandmarkModel(KernelModel):
                 f"landmarks={m} is solved by the linear engine, got solver={self.solver!r}. Leave"
                 " solver='smo', or use EmbeddedSVC with a linear machine of your choice."
             )
-        space = Nystroem(
+        space = TriangularNystroem(
             posed.kernel,
             n_components=m,
             dtype=self._type_of_features(posed.X.shape[0]),
