@@ -19,6 +19,9 @@ _ADVICE_VALUES = 2**20
 #: About as many are looked at after every fit, to see whether some may differ by this factor.
 _FEW_VALUES, _WILD = 2**12, 1e6
 
+#: What an infinite C of a regression stands for: as good as a tube that all targets have to be in.
+LARGEST_C = 1e10
+
 
 class DataWarning(UserWarning):
     """A fit is proven, and the data or the parameters are such that it may mean little."""

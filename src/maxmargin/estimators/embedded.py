@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from maxmargin.embeddings.certificates import (
 from maxmargin.estimators._approximate import Posing, bounds_in_kernel_space
 from maxmargin.estimators._base import unchanged_on_failure
 from maxmargin.estimators._checks import flat_targets
+from maxmargin.estimators._report import Report
+from maxmargin.estimators._sample_table import SampleTable
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
 
 _PARAMETERS = """embedding : transformer or None, default=None
@@ -115,6 +118,30 @@ class EmbeddedModel(MetaEstimatorMixin, BaseEstimator):
         """Each linear problem's solution."""
         check_is_fitted(self)
         return self.svm_.solutions_
+
+    def samples(self, X: Any, y: Any, sample_weight: Any = None) -> SampleTable:
+        """Return what each sample of the training data is to the machine; see `SVC.samples`."""
+        table: SampleTable = self.svm_.samples(self._coordinates(X), y, sample_weight)
+        return table
+
+    @property
+    def alpha_(self) -> Any:
+        """α_i of every training sample; a list if there are several problems."""
+        check_is_fitted(self)
+        return self.svm_.alpha_
+
+    @property
+    def slack_(self) -> Any:
+        """ξ_i of every training sample, known once `samples` was called with the training data."""
+        check_is_fitted(self)
+        return self.svm_.slack_
+
+    def report(self) -> Report:
+        """Return the facts of the machine's fit, in this embedding."""
+        check_is_fitted(self)
+        found: Report = self.svm_.report()
+        name = f"{type(self).__name__}: {found.name} on {type(self.embedding_).__name__}"
+        return replace(found, name=name)
 
     @property
     def n_iter_(self) -> int:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin.data.arrays import Array, Matrix, view_rows
-from maxmargin.estimators._samples import Part, parts_of
+from maxmargin.estimators._sample_table import Part
+from maxmargin.estimators._samples import parts_of
 from maxmargin.kernels import Kernel, Linear, Precomputed
 from maxmargin.kernels.pairwise import robust_origin
 
