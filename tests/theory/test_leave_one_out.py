@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from maxmargin import SVC, SVR, NuSVC
+from maxmargin import SVC, SVR, EmbeddedSVC, LinearSVC, NuSVC, NuSVR, OneClassSVM
 from maxmargin.theory import (
     leave_one_out,
     removal_bound,
@@ -14,7 +14,7 @@ from maxmargin.theory import (
     support_vector_risk,
     xi_alpha,
 )
-from synthetic import free_svc, overlapping, separable
+from synthetic import classes, free_svc, free_svr, overlapping, regression, separable
 
 MACHINES = [
     SVC(),
@@ -63,6 +63,152 @@ def test_it_is_the_error_of_all_refits_whatever_the_samples(seed):
     clear = np.abs(margins) > 1e-5
     np.testing.assert_array_equal(found.errors[clear], margins[clear] <= 0.0)
     assert found.n_refits <= found.n_support
+
+
+SEVERAL = [
+    SVC(gamma=0.3),
+    SVC(gamma=0.3, C=20.0, break_ties=True),
+    SVC(gamma=0.3, multi_class="ovr"),
+    SVC(kernel="linear", fit_intercept=False),
+    free_svc(),
+    free_svc(loss="squared_hinge", penalized_intercept=True),
+    free_svc(multi_class="ovo"),
+    free_svc(multi_class="ovo", loss="squared_hinge", C=0.1),
+]
+
+
+def predictions_without_each(model, X, y):
+    """What machines that were fitted to all samples but i predict for it."""
+    found = []
+    for i in range(len(y)):
+        rest = np.arange(len(y)) != i
+        fitted = clone(model).set_params(tol=1e-9).fit(X[rest], y[rest])
+        found.append(fitted.predict(X[[i]])[0])
+    return np.array(found)
+
+
+@pytest.mark.parametrize("n_classes", [3, 4])
+@pytest.mark.parametrize("model", SEVERAL, ids=repr)
+def test_of_several_classes_it_is_the_error_of_all_refits(model, n_classes):
+    X, y = classes(n=60, n_classes=n_classes)
+    labels = np.array(["d", "b", "a", "c"])[y]
+    found = leave_one_out(model.fit(X, labels), X, labels)
+    wrong = predictions_without_each(model, X, labels) != labels
+    np.testing.assert_array_equal(found.errors, wrong)
+    assert found.n_unproven == 0
+    assert found.values.shape == (60, len(model.solutions_))
+    support = support_vector_bound(model, X, labels).value
+    assert found.n_support == round(60 * support)
+    assert found.value <= removal_bound(model, X, labels).value <= support
+    assert abs(span(model, X, labels).value - found.value) < 0.2
+    if model.get_params().get("loss") != "squared_hinge":
+        assert found.value <= xi_alpha(model, X, labels).value
+
+
+def test_of_several_classes_weights_count():
+    X, y = classes(n=60, n_classes=3)
+    weight = np.where(np.arange(60) < 10, 0.0, 1.5)
+    model = SVC(gamma=0.3).fit(X, y, weight)
+    found = leave_one_out(model, X, y, weight)
+    alone = SVC(gamma=0.3, C=1.5).fit(X[10:], y[10:])
+    other = leave_one_out(alone, X[10:], y[10:])
+    np.testing.assert_array_equal(found.errors[10:], other.errors)
+    assert not found.errors[:10].any()
+    assert found.value == other.value
+
+
+REGRESSIONS = [
+    SVR(gamma=0.3),
+    SVR(gamma=0.3, C=30.0, epsilon=0.3),
+    SVR(gamma=0.3, epsilon=0.0),
+    SVR(kernel="linear", fit_intercept=False),
+    free_svr(epsilon=0.3),
+    free_svr(epsilon=0.3, penalized_intercept=True, intercept_scaling=2.0),
+    free_svr(loss="squared_epsilon_insensitive", epsilon=0.2, C=3.0),
+    free_svr(loss="squared", C=3.0),
+    free_svr(loss="squared", fit_intercept=False),
+    free_svr(loss="squared", penalized_intercept=True, intercept_scaling=2.0),
+]
+
+
+@pytest.mark.parametrize("model", REGRESSIONS, ids=repr)
+def test_of_a_regression_it_is_the_error_of_all_refits(model):
+    X, y = regression(n=50)
+    found = leave_one_out(model.fit(X, y), X, y)
+    predicted = predictions_without_each(model, X, y)
+    np.testing.assert_allclose(found.predictions, predicted, atol=found.accuracy + 1e-4)
+    np.testing.assert_array_equal(found.residuals, y - found.predictions)
+    assert found.value == np.mean(found.residuals**2)
+    assert found.mean_absolute_error == np.abs(found.residuals).mean()
+    assert found.accuracy < 1e-3
+
+
+def test_least_squares_with_more_features_than_samples():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(30, 60))
+    y = X[:, 0] + 5.0
+    for model in (free_svr(loss="squared"), free_svr(loss="squared", penalized_intercept=True)):
+        found = leave_one_out(model.fit(X, y), X, y)
+        assert np.abs(found.predictions - predictions_without_each(model, X, y)).max() < 1e-3
+
+
+def test_a_nu_regression_is_that_of_its_tube():
+    X, y = regression(n=50)
+    model = NuSVR(gamma=0.3, nu=0.4, tol=1e-9).fit(X, y)
+    other = SVR(gamma=0.3, epsilon=model.epsilon_, tol=1e-9).fit(X, y)
+    one, two = leave_one_out(model, X, y), leave_one_out(other, X, y)
+    np.testing.assert_allclose(one.predictions, two.predictions, atol=1e-4)
+
+
+def test_the_span_of_a_regression_is_exact_where_no_status_changes():
+    X, y = regression(n=50)
+    model = free_svr(loss="squared", C=3.0).fit(X, y)
+    assert span(model, X, y).value == pytest.approx(leave_one_out(model, X, y).value, rel=1e-6)
+
+
+def test_a_fit_by_landmarks_keeps_its_landmarks():
+    X, y = overlapping(n=80)
+    model = SVC(landmarks=15).fit(X, y)
+    Z = model._space.transform(X)
+    linear = free_svc().fit(Z, y)
+    found = leave_one_out(model, X, y)
+    np.testing.assert_array_equal(found.errors, leave_one_out(linear, Z, y).errors)
+    assert found.n_unproven == 0
+
+
+def test_an_embedding_stays_what_it_is():
+    X, y = overlapping(n=80)
+    model = EmbeddedSVC().fit(X, y)
+    linear = free_svc().fit(model.embedding_.transform(X), y)
+    found = leave_one_out(model, X, y)
+    other = leave_one_out(linear, model.embedding_.transform(X), y)
+    np.testing.assert_array_equal(found.errors, other.errors)
+
+
+def test_samples_of_a_function_kernel_may_be_texts():
+    texts = [("ab" * k)[:k] + "b" * (k % 3) for k in range(1, 21)]
+    y = np.arange(20) % 3 == 0
+
+    def common(one, two):
+        return np.array(
+            [[min(len(a), len(b)) + a.count("b") * b.count("b") for b in two] for a in one]
+        )
+
+    K = common(texts, texts).astype(float)
+    model = SVC(kernel=common).fit(texts, y)
+    table = SVC(kernel="precomputed").fit(K, y)
+    one, two = leave_one_out(model, texts, y), leave_one_out(table, K, y)
+    np.testing.assert_array_equal(one.errors, two.errors)
+
+
+@pytest.mark.parametrize("C", [10.0, 1000.0])
+def test_many_free_support_vectors_are_proven(C):
+    X, y = overlapping(n=150)
+    found = leave_one_out(SVC(C=C, gamma=0.3).fit(X, y), X, y)
+    margins = margins_without_each(SVC(C=C, gamma=0.3), X, y)
+    clear = np.abs(margins) > 1e-4
+    np.testing.assert_array_equal(found.errors[clear], margins[clear] <= 0.0)
+    assert found.n_unproven == 0
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -139,7 +285,7 @@ def test_two_samples_are_both_errors():
 def test_a_lack_of_memory_is_told_before_it_is_taken(monkeypatch):
     X, y = overlapping(n=80)
     model = SVC().fit(X, y)
-    monkeypatch.setattr("maxmargin.theory.removal.free_memory", lambda: 1000.0)
+    monkeypatch.setattr("maxmargin.theory.optimum.free_memory", lambda: 1000.0)
     with pytest.raises(MemoryError, match=r"Use theory\.xi_alpha"):
         leave_one_out(model, X, y)
 
@@ -151,7 +297,7 @@ def test_ctrl_c_ends_the_refits(monkeypatch):
     def interrupt():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("maxmargin.theory.removal._never", interrupt)
+    monkeypatch.setattr("maxmargin.theory.optimum.never", interrupt)
     with pytest.raises(KeyboardInterrupt):
         leave_one_out(model, X, y)
 
@@ -212,8 +358,10 @@ def test_results_are_numbers_with_words():
 @pytest.mark.parametrize(
     ("model", "y", "message"),
     [
-        (SVC(), np.arange(60) % 3, "3 classes"),
-        (SVR(), np.arange(60.0), "no classifier"),
+        (free_svc(multi_class="crammer_singer"), np.arange(60) % 3, "crammer_singer"),
+        (free_svc(multi_class="crammer_singer"), None, "crammer_singer"),
+        (OneClassSVM(nu=0.2), None, "no labels"),
+        (LinearSVC(penalty="l1", loss="squared_hinge"), None, "penalty='l1'"),
         (free_svc(loss="perceptron", solver="sgd", max_iter=5), None, "perceptron"),
         (SVC(kernel="sigmoid", gamma=5.0), None, "not positive semidefinite"),
     ],
@@ -224,6 +372,13 @@ def test_what_has_no_theory_is_refused(model, y, message):
     y = labels if y is None else y
     with pytest.raises(ValueError, match=message):
         leave_one_out(model.fit(X, y), X, y)
+
+
+@pytest.mark.parametrize("bound", [support_vector_bound, xi_alpha, removal_bound])
+def test_bounds_of_errors_are_for_classifiers(bound):
+    X, y = regression()
+    with pytest.raises(ValueError, match="no classifier"):
+        bound(SVR().fit(X, y), X, y)
 
 
 def test_xi_alpha_is_for_the_hinge():

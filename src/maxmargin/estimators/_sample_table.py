@@ -163,7 +163,7 @@ class JointPart(NamedTuple):
     @property
     def slack(self) -> Array:
         """ξ_i."""
-        return np.maximum(0.0, self._pulls.max(axis=1))
+        return np.asarray(np.maximum(0.0, self._pulls.max(axis=1)))
 
     @property
     def gap(self) -> float:
@@ -183,7 +183,7 @@ class JointPart(NamedTuple):
         table.distance = table.margin * np.divide(1.0, apart, where=apart > 0.0, out=0.0 * apart)
         table.case = cases(self.cost, table.alpha, self.cost * (1.0 - _ROUNDING))
         missed = np.where(self.beta < 0.0, np.abs(slack[:, np.newaxis] - pulls), 0.0).max(axis=1)
-        missed = np.maximum(missed, np.where(table.case == 2, 0.0, slack))  # noqa: PLR2004
+        missed = np.maximum(missed, np.where(table.case == 2, 0.0, slack))
         table.violation = np.where(table.case == 0, 0.0, missed)
         return table
 

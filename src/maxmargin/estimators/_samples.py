@@ -69,14 +69,12 @@ def _unit(model: Any, solution: Solution) -> float:
     return float(model._unit(solution)) if hasattr(model, "_unit") else 1.0
 
 
-def parts_of(
-    model: Any, X: Any, y: Any, sample_weight: Any = None
-) -> list[Part] | list[JointPart]:
+def parts_of(model: Any, X: Any, y: Any, sample_weight: Any = None) -> list[Part | JointPart]:
     """Return the problems that the model has solved, on its training samples."""
     solutions = model._solved_here("table of samples")
     X, y = _checked(model, X, y)
     cost, hard = _costs(model, X, y, sample_weight)
-    if solutions[0].beta.ndim == 2:  # noqa: PLR2004
+    if solutions[0].beta.ndim == 2:
         return [_joint_part(without_names(model), solutions[0], X, y, cost)]
     posed = _posed(without_names(model), X, y, len(solutions))
     return [
@@ -86,10 +84,10 @@ def parts_of(
 
 
 def _costs(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, bool]:
-    """Return C_i of all samples, and whether the margin is hard: C_i then tells them from others."""
+    """Return C_i, of a hard margin 1 × the weight, and whether the margin is hard."""
     lam = getattr(model, "lam", None)
     C = None if not hasattr(model, "C") and hasattr(model, "lam") else getattr(model, "C", 1.0)
-    infinite = lam is None and C == math.inf
+    infinite = lam is None and math.inf == C
     hard = infinite and hasattr(model, "classes_")
     if infinite:
         C = 1.0 if hard else LARGEST_C

@@ -25,6 +25,7 @@ from maxmargin.objectives.base import Intercept
 from maxmargin.objectives.formulation import Formulation
 from maxmargin.objectives.scalar import spread
 
+
 class SVR(RegressorMixin, LandmarkModel):
     """Kernel support vector regression that proves its answer.
 

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from maxmargin.data.arrays import Array, view_rows
 from maxmargin.data.checks import check_count
+from maxmargin.estimators._sample_table import Part
 from maxmargin.estimators._samples import parts_of
 from maxmargin.kernels.pairwise import plain
 from maxmargin.teaching import perceptron
@@ -264,6 +265,7 @@ def nu_property(
     if len(parts) > 1:
         raise ValueError("ν's property is checked for one problem: fit two classes of these.")
     (part,) = parts
+    assert isinstance(part, Part)  # these have no joint problem of all classes
     weight = part.cost / part.cost.sum()
     errors = float(weight[part.slack > atol * max(part.edge, 1e-300)].sum())
     support = float(weight[part.beta != 0.0].sum())
