@@ -76,8 +76,8 @@ class Tableau:
         self.ridge = np.full(m, -_SMALL_RIDGE * float(np.diag(K).max()))
         self.ridge[:n_free] = _SMALL_RIDGE * float(np.diag(inverse)[:n_free].max(initial=1e-300))
 
-    def without(self, samples: Indices) -> Array:
-        """Return the optimum without each sample, a column each, or how far it came."""
+    def without(self, samples: Indices) -> tuple[Array, Flags]:
+        """Return the optimum without each sample, a column each, and whether it was reached."""
         state = _State(self, self.place[samples])
         for count in range(_EXCHANGES):
             if not len(state.active):
@@ -87,7 +87,7 @@ class Tableau:
         found = np.empty((len(self.order), len(samples)))
         found[self.order] = np.clip(state.beta, state.lower, state.upper).T
         found[samples, np.arange(len(samples))] = 0.0
-        return found
+        return found, state.done
 
 
 class _State:
@@ -113,7 +113,7 @@ class _State:
         self.moved[self.active, removed] = -self.start[removed]
         own = removed < n_free
         self.changed[self.active[own], removed[own]] = True
-        self.beta = np.empty(self.changed.shape)
+        self.beta, self.done = np.empty(self.changed.shape), np.zeros(len(removed), dtype=bool)
 
     def solve(self) -> None:
         """Solve for the unknowns, and see how all others answer."""
@@ -166,6 +166,7 @@ class _State:
             wrong &= miss >= 0.5 * miss.max(axis=1, keepdims=True)
         goes_on = wrong.any(axis=1) & (changed.sum(axis=1) <= _MOST_CHANGED) & (not last)
         self._keep(~goes_on, changed, moved, values)
+        self.done[self.active] = ~wrong.any(axis=1)
         self._flip(wrong, changed, moved, values)
         self.active = self.active[goes_on]
 

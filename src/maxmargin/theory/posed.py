@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from maxmargin.data.arrays import Array, Matrix, view_rows
+from maxmargin.estimators._checks import function_values
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.losses import Loss
 from maxmargin.objectives import Intercept
@@ -33,6 +34,8 @@ class Posed:
         The dual point that the model has, if it has one.
     intercept, scaling, kernel, nu_sum, hard
         As of an `Objective`.
+    penalty : str
+        "l2" for ½‖w‖², "l1" for ‖w‖₁.
     name : str
         Which problem it is, where there are several.
     rows : array or None
@@ -55,6 +58,7 @@ class Posed:
     kernel: Kernel | None = None
     nu_sum: float | None = None
     hard: bool = False
+    penalty: str = "l2"
     name: str = ""
     rows: NDArray[np.intp] | None = None
     flipped: bool = False
@@ -138,8 +142,21 @@ class Data:
         return [np.flatnonzero(self.y == label) for label in classes]
 
 
+def rows_of(model: Any, X: Any) -> Any:
+    """Return the rows of X; of a machine whose kernel is a plain function its values.
+
+    What such a function takes for samples may be anything: texts, graphs.
+    """
+    kernel = getattr(model, "kernel", None)
+    if callable(kernel) and not isinstance(kernel, Kernel) and hasattr(model, "support_"):
+        return function_values(kernel, X, X)
+    return X
+
+
 def check_features(model: Any, data: Data, n_features: int | None = None) -> None:
     """Refuse rows of another length than those of the fit."""
+    if callable(getattr(model, "kernel", None)) and not isinstance(model.kernel, Kernel):
+        n_features = int(model.shape_fit_[0])  # of values of the kernel
     wanted = getattr(model, "n_features_in_", None) if n_features is None else n_features
     if wanted is not None and data.X.shape[1] != wanted:
         raise ValueError(

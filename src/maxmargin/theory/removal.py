@@ -117,7 +117,7 @@ class Removals(Optimum):
 
     def proven_right(self, samples: Indices, spans: Spans) -> NDArray[np.bool_]:
         """Which samples are right without themselves, by a step with some of many shares."""
-        proven = self._steps_up(samples, spans)
+        proven = self._steps_up(samples, self.free[:, np.newaxis], spans)
         left = np.flatnonzero(~proven)
         if not len(left) or not len(self.free):
             return proven
@@ -126,11 +126,19 @@ class Removals(Optimum):
             still = np.flatnonzero(~proven[left])
             weight = (room[:few, still] > 0.0) if even else room[:few, still]
             weight = weight / np.maximum(weight.sum(axis=0), 1e-300)
-            shares = np.zeros((len(self.free), len(still)))
-            np.put_along_axis(shares, near[:few, still], weight, axis=0)
-            some = samples[left[still]]
-            proven[left[still]] = self._steps_up(some, self._spanned(some, shares))
+            some, at = samples[left[still]], self.free[near[:few, still]]
+            squares = self._squares(some, at, weight)
+            proven[left[still]] = self._steps_up(some, at, Spans(weight, squares))
         return proven
+
+    def _squares(self, samples: Indices, at: Indices, shares: Array) -> Array:
+        """Return ‖x − Σ η_j x_j‖² for shares over few columns, others for each sample."""
+        own = self.K[samples, samples] - self.curvature[samples]
+        cross = (shares * self.K[at, samples]).sum(axis=0)
+        among = np.einsum("ai,bi,abi->i", shares, shares, self.K[at[:, np.newaxis], at])
+        squares = own - 2.0 * cross + among
+        valid = np.abs(shares.sum(axis=0) - 1.0) < 1e-9 if self.machine.free else True
+        return np.where(valid, np.maximum(squares, 0.0), np.inf)
 
     def _neighbours(self, samples: Indices) -> tuple[Indices, Array]:
         """Return the places in J of the nearest free support vectors that have room, and that."""
@@ -143,18 +151,20 @@ class Removals(Optimum):
         order = np.argsort(-near, axis=0)[: max(_NEIGHBOURS)]
         return order, np.take_along_axis(room, order, axis=0)
 
-    def _steps_up(self, samples: Indices, spans: Spans) -> NDArray[np.bool_]:
+    def _steps_up(self, samples: Indices, at: Indices, spans: Spans) -> NDArray[np.bool_]:
         """Which samples are right without themselves, by one step from the solution.
+
+        `at` has the columns of the shares, for each sample or for all.
 
         If f without i erred on i, the optimum without i, at most P − C_i ℓ_i, would be at least the
         dual value where i has the target 0 and β_i − s t instead of β_i, and J has s t η more, with
         s = y_i and any t ≥ α_i that the boxes allow: −α_i + t y_i f(x_i) − ½ t² S_i² more than D.
         """
-        J, s, alpha = self.free, self.y[samples], np.abs(self.beta[samples])
+        s, alpha = self.y[samples], np.abs(self.beta[samples])
         change = spans.shares * s
-        room = np.where(change > 0.0, self.upper[J, None], self.lower[J, None])
+        room = np.where(change > 0.0, (self.upper - self.beta)[at], (self.lower - self.beta)[at])
         with np.errstate(divide="ignore", invalid="ignore"):
-            most = np.where(change != 0.0, (room - self.beta[J, None]) / change, np.inf)
+            most = np.where(change != 0.0, room / change, np.inf)
         longest = most.min(axis=0, initial=np.inf)
         margin = s * self.f[self.columns[samples]]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -182,7 +192,7 @@ class Removals(Optimum):
     def without(self, samples: Indices, *, wide: bool = False) -> tuple[Verdict, Indices]:
         """Return f(x_i) without each sample, by exchanges of free and fixed samples.
 
-        And the samples that should be columns, and are none. Those that are far from their edge
+        And the samples that should have been columns of these. Those that are far from their edge
         keep their β, unless it is `wide`.
         """
         among = np.arange(len(self.columns))
@@ -198,10 +208,10 @@ class Removals(Optimum):
         tableau = Tableau(K, place[self.free], variables, balanced=self.machine.free)
         parts, missed = [], [np.zeros(0, dtype=np.intp)]
         for some in self._portions(samples):
-            beta = tableau.without(place[some])
-            verdict, more = self._judged(some, beta, among)
+            beta, reached = tableau.without(place[some])
+            verdict, f = self._judged(some, beta, among)
             parts.append(verdict)
-            missed.append(more)
+            missed.append(self._missing(f[:, reached]))
         return _joined(parts), np.unique(np.concatenate(missed))
 
     @property
@@ -282,10 +292,10 @@ class Removals(Optimum):
             start -= room * np.clip(excess / total, -1.0, 1.0)
         return start
 
-    def _judged(self, samples: Indices, beta: Array, among: Indices) -> tuple[Verdict, Indices]:
+    def _judged(self, samples: Indices, beta: Array, among: Indices) -> tuple[Verdict, Array]:
         """Return f(x_i) of each point, and how far that of the optimum without i may be off.
 
-        And the samples that have slacks and are no columns.
+        And f of all samples.
         """
         machine, rows = self.machine, np.arange(len(samples))
         change = beta - self.beta[among, np.newaxis]
@@ -299,10 +309,10 @@ class Removals(Optimum):
         b = self.intercepts(miss, whole)
         z += b
         f = z[self.columns[samples], rows]
-        gap, missed = self.gaps(samples, z, whole), self._missing(z)
+        gap = self.gaps(samples, z, whole)
         if machine.free:  # Σ β = 0, or there is no bound
             gap[np.abs(whole.sum(axis=0)) > 1e-9 * np.abs(whole).sum(axis=0)] = np.inf
-        return self._bounded(samples, f, gap, whole, miss - b), missed
+        return self._bounded(samples, f, gap, whole, miss - b), z
 
     def _missing(self, f: Array) -> Indices:
         """Return the samples that have slacks at any column of f, and are no columns."""

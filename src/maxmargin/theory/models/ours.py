@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.checks import LARGEST_C
 from maxmargin.estimators import (
     SVC,
     SVR,
@@ -66,14 +68,17 @@ def name(model: Any) -> str:
 
 def problems(model: Any, data: Data) -> list[Posed] | list[PosedJoint]:
     """Return the problems it answers, in the order of `solutions_`."""
-    _ = model.certificate_  # refuses what is not fitted, and streams
-    _refuse_others(model)
-    model._solved_here("dual point to certify")
+    check_is_fitted(model)
     check_features(model, data)
+    if not hasattr(model, "solutions_"):
+        return list(_of_stream(model, data))
+    model._solved_here("dual point to certify")
     if hasattr(model, "classes_"):
         check_labels(data, model.classes_)
     if getattr(model, "multi_class", "") == "crammer_singer":
         return [_joint(model, data)]
+    if getattr(model, "landmarks", None) is not None:
+        return _by_landmarks(model, data)
     if isinstance(model, LinearSVR):
         return [_of_linear_svr(model, data)]
     if isinstance(model, _LINEAR):
@@ -83,27 +88,57 @@ def problems(model: Any, data: Data) -> list[Posed] | list[PosedJoint]:
     return [_of_machine(model, data)]
 
 
-def _refuse_others(model: Any) -> None:
-    """Refuse models whose problems are not posed here."""
-    kind = type(model).__name__
-    if getattr(model, "penalty", "l2") != "l2":
-        raise TypeError(
-            f"{kind}(penalty={model.penalty!r}) is not read here: its proof is certificate_."
+def space(model: Any) -> str:
+    """Return in which space the model's problem is posed, where that is not its own."""
+    landmarks = getattr(model, "landmarks", None)
+    return "" if landmarks is None or not reads(model) else f"the span of {landmarks} landmarks"
+
+
+def _of_stream(model: Any, data: Data) -> Iterator[Posed]:
+    """Yield the problems that the weights of a stream answer on a batch, which has no dual point."""
+    if not hasattr(model, "coef_"):
+        raise AttributeError(
+            "A stream of kernel expansions is not kept, so there is no problem to certify after"
+            " partial_fit. Fit to a batch that is at hand."
         )
-    if getattr(model, "landmarks", None) is not None:
-        raise TypeError(
-            f"{kind}(landmarks={model.landmarks}) is not read here: see certificate_ and"
-            " exact_certificate(X, y)."
+    if model.multi_class != "ovr" and len(model.classes_) > 2:
+        raise AttributeError(
+            f"A stream with multi_class={model.multi_class!r} has no problems of a batch. Certify"
+            " one with multi_class='ovr'."
         )
-    if getattr(model, "C", 1.0) == math.inf and not isinstance(model, (SVC, LinearSVC)):
-        raise TypeError(f"{kind}(C=inf) is not read here: its proof is certificate_.")
+    cost, loss = _costs(model, data), CLASSIFICATION[model.loss]
+    how, scaling = _intercept(model), float(model.intercept_scaling)
+    found = zip(
+        data.against_rest(model.classes_), plain(model.coef_), model.intercept_, strict=True
+    )
+    for (y, label), w, b in found:
+        yield Posed(data.X, y, cost, loss, w, float(b), None, how, scaling, name=label)
+
+
+def _by_landmarks(model: Any, data: Data) -> list[Posed] | list[PosedJoint]:
+    """Return the linear problems on the features of the landmarks.
+
+    These are made again from the parameters of the kernel.
+    """
+    basis = data.X[model._space.landmark_indices_]
+    if isinstance(kernel := _kernel(model, data), Precomputed):
+        basis = data.samples(kernel)[model._space.landmark_indices_]
+    if isinstance(kernel, Linear):
+        kernel = model._space.kernel_
+    features = model._space.transform(data.X)
+    if features.dtype == np.float64:
+        features = kernel(data.samples(kernel), basis) @ model._space.normalization_
+    costs = _costs(model, data)
+    return problems(model._engine, Data(np.asarray(features), data.y, costs))
 
 
 def _costs(model: Any, data: Data) -> Array:
     """C_i: C, or 1/(λ Σ weights), times the sample's weight and its class's."""
     lam = getattr(model, "lam", None)
     C = getattr(model, "C", 1.0) if lam is None else 1.0 / (lam * float(data.weight.sum()))
-    cost = (1.0 if math.isinf(C) else float(C)) * data.weight
+    if math.isinf(C):
+        C = 1.0 if hasattr(model, "classes_") else LARGEST_C
+    cost = float(C) * data.weight
     return data.class_costs(cost, _factors(model, data))
 
 
@@ -153,8 +188,9 @@ def _of_classifier(model: Any, data: Data) -> Iterator[Posed]:
     for ((y, label), w, b), solution in zip(found, model.solutions_, strict=True):
         beta = solution.beta
         posed = Posed(
-            data.X, y, cost, loss, w, float(b), beta, how, scaling, kernel=kernel, name=label
-        )
+            data.X, y, cost, loss, w, float(b), beta, how, scaling, kernel=kernel, name=label,
+            penalty=getattr(model, "penalty", "l2"),
+        )  # fmt: skip
         yield _hard(posed) if hard else posed
 
 
@@ -298,6 +334,8 @@ def _shifts(model: Any, kernel: Kernel | None) -> Array:
 def _kernel(model: Any, data: Data) -> Kernel:
     """Return the kernel of the parameters, every one of them a number."""
     given, weight = model.kernel, data.weight / data.weight.max()
+    if callable(given) and not isinstance(given, Kernel) and getattr(model, "_function", False):
+        return Precomputed(data.X)
     if callable(given):
         return as_kernel(given).fitted(data.X, weight)
     if given == "linear":
