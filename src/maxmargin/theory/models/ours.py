@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -79,13 +80,19 @@ def problems(model: Any, data: Data) -> list[Posed] | list[PosedJoint]:
         return [_joint(model, data)]
     if getattr(model, "landmarks", None) is not None:
         return _by_landmarks(model, data)
+    return list(_scalar_problems(model, data))
+
+
+def _scalar_problems(model: Any, data: Data) -> Iterator[Posed]:
+    """Yield those of one f each."""
     if isinstance(model, LinearSVR):
-        return [_of_linear_svr(model, data)]
-    if isinstance(model, _LINEAR):
-        return list(_of_classifier(model, data))
-    if isinstance(model, SVC):
-        return list(_of_svc(model, data))
-    return [_of_machine(model, data)]
+        yield _of_linear_svr(model, data)
+    elif isinstance(model, _LINEAR):
+        yield from _of_classifier(model, data)
+    elif isinstance(model, SVC):
+        yield from _of_svc(model, data)
+    else:
+        yield _of_machine(model, data)
 
 
 def space(model: Any) -> str:
@@ -95,7 +102,7 @@ def space(model: Any) -> str:
 
 
 def _of_stream(model: Any, data: Data) -> Iterator[Posed]:
-    """Yield the problems that the weights of a stream answer on a batch, which has no dual point."""
+    """Yield the problems that the weights of a stream answer on a batch, without dual points."""
     if not hasattr(model, "coef_"):
         raise AttributeError(
             "A stream of kernel expansions is not kept, so there is no problem to certify after"
@@ -128,8 +135,11 @@ def _by_landmarks(model: Any, data: Data) -> list[Posed] | list[PosedJoint]:
     features = model._space.transform(data.X)
     if features.dtype == np.float64:
         features = kernel(data.samples(kernel), basis) @ model._space.normalization_
-    costs = _costs(model, data)
-    return problems(model._engine, Data(np.asarray(features), data.y, costs))
+    engine = copy(model._engine)
+    shared = ("fit_intercept", "epsilon") if isinstance(model, SVR) else ("fit_intercept",)
+    for name in shared:  # of which the engine has its own
+        setattr(engine, name, getattr(model, name))
+    return problems(engine, Data(np.asarray(features), data.y, _costs(model, data)))
 
 
 def _costs(model: Any, data: Data) -> Array:

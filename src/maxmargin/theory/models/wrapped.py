@@ -39,18 +39,9 @@ class Inner(NamedTuple):
 
 def inner(model: Any, X: Any, y: Any, weight: Any) -> list[Inner]:
     """Return the machines in a model; a machine is its own."""
-    if _is(model, "sklearn.pipeline", "Pipeline"):
-        check_is_fitted(model)
-        rows = model[:-1].transform(X) if len(model) > 1 else X
-        return inner(model[-1], rows, y, weight)
-    if hasattr(model, "best_estimator_"):
-        return inner(model.best_estimator_, X, y, weight)
-    if _is(model, "sklearn.frozen", "FrozenEstimator"):
-        return inner(model.estimator, X, y, weight)
-    if _is(model, "sklearn.compose", "TransformedTargetRegressor"):
-        targets = np.asarray(y, dtype=np.float64)[:, np.newaxis]
-        moved = model.transformer_.transform(targets).ravel()
-        return inner(model.regressor_, X, moved, weight)
+    shell = _unwrapped(model, X, y)
+    if shell is not None:
+        return inner(*shell, weight)
     if _is(model, "sklearn.multiclass", "OneVsRestClassifier"):
         return list(_against_rest(model, X, y, weight))
     if _is(model, "sklearn.multiclass", "OneVsOneClassifier"):
@@ -60,6 +51,22 @@ def inner(model: Any, X: Any, y: Any, weight: Any) -> list[Inner]:
         return [one._replace(space="this embedding") for one in found]
     _refuse_several(model)
     return [Inner(model, X, y, weight)]
+
+
+def _unwrapped(model: Any, X: Any, y: Any) -> tuple[Any, Any, Any] | None:
+    """Return the one model within a model, with the X and y that reached it."""
+    if _is(model, "sklearn.pipeline", "Pipeline"):
+        check_is_fitted(model)
+        return model[-1], model[:-1].transform(X) if len(model) > 1 else X, y
+    if hasattr(model, "best_estimator_"):
+        return model.best_estimator_, X, y
+    if _is(model, "sklearn.frozen", "FrozenEstimator"):
+        return model.estimator, X, y
+    if _is(model, "sklearn.compose", "TransformedTargetRegressor"):
+        check_is_fitted(model)
+        targets = np.asarray(y, dtype=np.float64)[:, np.newaxis]
+        return model.regressor_, X, model.transformer_.transform(targets).ravel()
+    return None
 
 
 def _is(model: Any, module: str, kind: str) -> bool:
@@ -84,7 +91,7 @@ def _against_rest(model: Any, X: Any, y: Any, weight: Any) -> Iterator[Inner]:
             " estimators_ with its column of labels."
         )
     labels = np.asarray(y)
-    classes = model.classes_[1:] if len(model.classes_) == 2 else model.classes_  # noqa: PLR2004
+    classes = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
     for label, machine in zip(classes, model.estimators_, strict=True):
         own = (labels == label).astype(int)
         for one in inner(machine, X, own, weight):
