@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from copy import copy
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -122,7 +121,7 @@ def _of_stream(model: Any, data: Data) -> Iterator[Posed]:
         yield Posed(data.X, y, cost, loss, w, float(b), None, how, scaling, name=label)
 
 
-def _by_landmarks(model: Any, data: Data) -> list[Posed] | list[PosedJoint]:
+def _by_landmarks(model: Any, data: Data) -> list[Posed]:
     """Return the linear problems on the features of the landmarks.
 
     These are made again from the parameters of the kernel.
@@ -135,11 +134,14 @@ def _by_landmarks(model: Any, data: Data) -> list[Posed] | list[PosedJoint]:
     features = model._space.transform(data.X)
     if features.dtype == np.float64:
         features = kernel(data.samples(kernel), basis) @ model._space.normalization_
-    engine = copy(model._engine)
-    shared = ("fit_intercept", "epsilon") if isinstance(model, SVR) else ("fit_intercept",)
-    for name in shared:  # of which the engine has its own
-        setattr(engine, name, getattr(model, name))
-    return problems(engine, Data(np.asarray(features), data.y, _costs(model, data)))
+    on_features = Data(np.asarray(features), data.y, _costs(model, data))
+    loss = HINGE
+    if isinstance(model, SVR):
+        loss = regression_loss(EPSILON_INSENSITIVE.name, float(model.epsilon))
+    return [
+        replace(posed, intercept=_intercept(model), loss=loss)
+        for posed in _scalar_problems(model._engine, on_features)
+    ]
 
 
 def _costs(model: Any, data: Data) -> Array:
