@@ -1,5 +1,6 @@
 """maxmargin.plots: what the displays draw."""
 
+import itertools
 import subprocess
 import sys
 import warnings
@@ -11,7 +12,10 @@ import sklearn.svm as peer
 from scipy import sparse
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multiclass import OneVsOneClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from maxmargin import SVC, SVR, LinearSVC, NuSVC, NuSVR, PegasosClassifier
 from synthetic import classes, free_svc, overlapping, regression
@@ -136,12 +140,38 @@ def test_a_plane_through_two_named_features():
     "model", [peer.SVC(), NuSVC(nu=0.2), peer.LinearSVC()], ids=lambda m: type(m).__module__
 )
 def test_models_of_others_are_drawn_too(model):
-    rendered(MarginDisplay.from_estimator(model.fit(MOONS, SIDES), MOONS, SIDES))
+    model.fit(MOONS, SIDES)
+    display = rendered(MarginDisplay.from_estimator(model, MOONS, SIDES))
+    lifted = np.column_stack([display.grid.u.ravel(), display.grid.v.ravel()])
+    np.testing.assert_allclose(display.grid.values.ravel(), model.decision_function(lifted))
+    support = getattr(model, "support_", [])
+    ringed = display.support.free | display.support.bounded
+    np.testing.assert_array_equal(np.flatnonzero(ringed), np.sort(support))
+    assert [len(dots.get_offsets()) for dots in display.samples_] == [30, 30]
 
 
-def test_sparse_rows_are_drawn():
+def test_pipelines_are_drawn_in_the_features_that_they_take():
+    rows = MOONS * [100.0, 1.0]
+    model = make_pipeline(StandardScaler(), SVC(gamma=1.0)).fit(rows, SIDES)
+    display = rendered(MarginDisplay.from_estimator(model, rows, SIDES))
+    ringed = display.support.free | display.support.bounded
+    np.testing.assert_array_equal(np.flatnonzero(ringed), np.sort(model[-1].support_))
+    np.testing.assert_array_equal(display.points, rows)
+
+
+def test_machines_of_some_of_the_samples_are_not_drawn_together():
+    model = OneVsOneClassifier(SVC()).fit(SEVERAL, CLASSES)
+    with pytest.raises(ValueError, match="OneVsRestClassifier"):
+        MarginDisplay.from_estimator(model, SEVERAL, CLASSES)
+
+
+def test_sparse_rows_are_drawn_as_the_same_rows():
     stored = sparse.csr_matrix(MOONS)
-    rendered(MarginDisplay.from_estimator(SVC().fit(stored, SIDES), stored, SIDES))
+    display = rendered(MarginDisplay.from_estimator(SVC().fit(stored, SIDES), stored, SIDES))
+    dense = MarginDisplay.from_estimator(SVC().fit(MOONS, SIDES), MOONS, SIDES)
+    np.testing.assert_array_equal(display.points, dense.points)
+    np.testing.assert_allclose(display.grid.values, dense.grid.values, atol=1e-3)
+    np.testing.assert_array_equal(display.support.bounded, dense.support.bounded)
 
 
 def test_one_feature_is_refused():
@@ -279,7 +309,11 @@ def test_the_map_has_every_score_in_its_cell():
 
 
 def test_a_map_of_one_cell():
-    rendered(TuningDisplay.from_estimator(SVC(), MOONS, SIDES, Cs=[1.0], gammas=[1.0], cv=2))
+    one = TuningDisplay.from_estimator(SVC(), MOONS, SIDES, Cs=[2.0], gammas=[0.5], cv=2)
+    display = rendered(one)
+    expected = cross_val_score(SVC(C=2.0, gamma=0.5), MOONS, SIDES, cv=2).mean()
+    assert display.scores.tolist() == [[pytest.approx(expected)]]
+    assert display.best == (2.0, 0.5, pytest.approx(expected))
 
 
 def test_a_map_needs_both_axes():
@@ -366,8 +400,45 @@ def test_data_frames_give_no_warning_of_names():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"])
     y = np.where(frame["a"] + 0.5 * rng.normal(size=40) > 0.0, 1, 0)
-    plots.InfluenceDisplay.from_estimator(SVC().fit(frame, y), frame, y, candidates=2)
-    plots.TubeDisplay.from_estimator(SVR().fit(frame, frame["b"]), frame, frame["b"])
+    model, regressor = SVC().fit(frame, y), SVR().fit(frame, frame["b"])
+    influence = rendered(InfluenceDisplay.from_estimator(model, frame, y, candidates=2))
+    np.testing.assert_array_equal(influence.points, frame.to_numpy())
+    assert influence.ax_.get_xlabel() == "a"
+    tube = rendered(TubeDisplay.from_estimator(regressor, frame, frame["b"]))
+    np.testing.assert_array_equal(tube.x, frame["a"])
+    np.testing.assert_array_equal(tube.y, frame["b"])
+
+
+def test_numbers_of_near_samples_do_not_cover_each_other():
+    points = np.array([[0.0, 0.0], [0.01, 0.01], [1.0, 1.0], [0.02, 0.0]])
+    grids = tuple(np.array([[0.0, 1.0], [0.0, 1.0]]) for _ in range(4))
+    influence = np.array([4.0, 3.0, 2.0, 1.0])
+    display = InfluenceDisplay(
+        points=points,
+        y=np.zeros(4, int),
+        classes=np.array([0]),
+        influence=influence,
+        grids=grids,
+        labels=("a", "b"),
+    )
+    display.plot()
+    display.figure_.canvas.draw()
+    boxes = [name.get_window_extent() for name in display.names_]
+    assert len(boxes) == 4
+    assert not any(p.overlaps(q) for p, q in itertools.combinations(boxes, 2))
+
+
+def test_no_colour_fades_on_white():
+    for name in plots._style.COLOURS:
+        r, g, b = matplotlib.colors.to_rgb(name)
+        assert 0.21 * r + 0.72 * g + 0.07 * b < 0.75
+
+
+def test_the_legend_of_a_tube_covers_no_samples():
+    model = SVR(epsilon=0.2).fit(AT, SINE)
+    display = rendered(TubeDisplay.from_estimator(model, AT, SINE))
+    box = display.ax_.get_legend().get_window_extent()
+    assert box.y1 <= display.ax_.get_window_extent().y0
 
 
 def test_a_regression_has_no_margin_to_draw():
