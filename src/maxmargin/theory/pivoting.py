@@ -22,11 +22,15 @@ Flags = NDArray[np.bool_]
 #: Of the mean diagonal of K_JJ, added to it; of the largest diagonal in small systems.
 _RIDGE, _SMALL_RIDGE = 1e-11, 1e-12
 
-#: Most exchanges; those that still change then are left.
-_EXCHANGES = 25
+#: Share of the largest k(x, x) at which a free variable counts as spanned by others; the residual
+#: at which such a one is freed all the same.
+_SPANNED, _DEPENDENT = 1e-9, 1e-8
 
-#: Exchanges from which on only the worst violations change, since all at once may go in circles.
-_CAREFUL = 12
+#: Most exchanges; those that still change then are left.
+_EXCHANGES = 150
+
+#: Exchanges from which on only the worst violation changes, since all at once may go in circles.
+_CAREFUL = 8
 
 #: Shares of the reach and of the size of residuals that count as no violation.
 _SLIGHT = 1e-11
@@ -54,6 +58,7 @@ class Tableau:
     """
 
     def __init__(self, K: Array, free: Indices, v: Variables, *, balanced: bool) -> None:
+        free = _independent(K, free)
         m, n_free = len(K), len(free)
         self.n_free, self.v, others = n_free, v, np.ones(m, dtype=bool)
         others[free] = False
@@ -90,6 +95,16 @@ class Tableau:
         return found, state.done
 
 
+def _independent(K: Array, free: Indices) -> Indices:
+    """Return free variables whose kernel values are not spanned by those of the others."""
+    system = K[np.ix_(free, free)]
+    if not len(free):
+        return free
+    tolerance = _SPANNED * float(np.diag(system).max())
+    _, order, rank, _ = linalg.lapack.dpstrf(system, tol=tolerance, lower=1)
+    return np.sort(free[order[:rank] - 1])
+
+
 class _State:
     """Which variables have changed sides without each of some samples: a row each.
 
@@ -105,6 +120,9 @@ class _State:
         self.lower, self.upper, self.start, self.rest = (part[order] for part in v)
         self.slight = _SLIGHT * (self.upper - self.lower)
         self.threshold = _SLIGHT * (1.0 + np.abs(self.rest))
+        # free ones that the others span stay where they are while their residuals are near 0
+        self.inner = (self.start > self.lower) & (self.start < self.upper)
+        self.threshold[self.inner] = _DEPENDENT
         # where a fixed variable began: at its lower bound it rises with its residual
         self.side = np.where(self.start <= self.lower, 1.0, -1.0)
         self.active = np.arange(len(removed))
@@ -154,6 +172,8 @@ class _State:
         beyond -= self.slight[home]
         pull = self.answers[:, n_free:] + self.rest[n_free:]
         pull *= self.side[n_free:]
+        inner = self.inner[n_free:]
+        pull[:, inner] = np.abs(pull[:, inner])
         pull -= self.threshold[n_free:]
         changed, moved = self.changed[self.active], self.moved[self.active]
         over, place = np.nonzero(moved[:, n_free:])  # fixed, and not where they began
@@ -163,7 +183,7 @@ class _State:
         miss[np.arange(len(self.active)), self.removed[self.active]] = 0.0
         wrong = miss > 0.0
         if careful:
-            wrong &= miss >= 0.5 * miss.max(axis=1, keepdims=True)
+            wrong &= miss == miss.max(axis=1, keepdims=True)
         goes_on = wrong.any(axis=1) & (changed.sum(axis=1) <= _MOST_CHANGED) & (not last)
         self._keep(~goes_on, changed, moved, values)
         self.done[self.active] = ~wrong.any(axis=1)
