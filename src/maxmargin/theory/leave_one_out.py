@@ -18,7 +18,8 @@ from maxmargin.theory.left_out import (
     squares_left_out,
     values_left_out,
 )
-from maxmargin.theory.machine import Machine, machines_of, refuse_regression
+from maxmargin.theory.machine import Indices, Machine, machines_of, refuse_regression
+from maxmargin.theory.optimum import exact_point
 from maxmargin.theory.result import Result, vacuous
 from maxmargin.theory.winners import Problems
 
@@ -115,7 +116,7 @@ def _of_two_classes(machine: Machine) -> LeaveOneOut:
     errors = (values <= 0.0) & used
     proven = (found.low > 0.0) | (found.high < 0.0)
     n_unproven = int(np.count_nonzero(~proven & used))
-    counts = found.n_support, found.n_refits, n_unproven
+    counts = len(found.support), found.n_refits, n_unproven
     return _result(errors, values, used, counts)
 
 
@@ -127,8 +128,9 @@ def _of_several(problems: Problems) -> LeaveOneOut:
     used = problems.used
     errors = (winners != problems.y) & used
     n_unproven = int(np.count_nonzero(~proven & used))
-    n_support = len(np.unique(np.concatenate([m.part.rows[m.support] for m in problems.machines])))
-    counts = n_support, sum(found.n_refits for found in left), n_unproven
+    pairs = zip(problems.machines, left, strict=True)
+    support = np.unique(np.concatenate([m.part.rows[found.support] for m, found in pairs]))
+    counts = len(support), sum(found.n_refits for found in left), n_unproven
     return _result(errors, problems.values(left), used, counts)
 
 
@@ -152,8 +154,8 @@ def _result(
 def _of_regression(machine: Machine) -> LeaveOneOutRegression:
     loss, used = machine.part.loss, machine.cost > 0.0
     if loss.epsilon == 0.0 and not loss.bounded:
-        f, n_support = squares_left_out(machine), len(machine.support)
-        found = LeftOut(f, f, f, n_support, 0)
+        f = squares_left_out(machine)
+        found = LeftOut(f, f, f, machine.support, 0)
     else:
         found = values_left_out(machine)
     residuals = machine.y - found.f
@@ -166,7 +168,7 @@ def _of_regression(machine: Machine) -> LeaveOneOutRegression:
         predictions=found.f,
         residuals=residuals,
         accuracy=float(off.max(initial=0.0)),
-        n_support=found.n_support,
+        n_support=len(found.support),
         n_refits=found.n_refits,
     )
 
@@ -183,10 +185,14 @@ def support_vector_bound(model: Any, X: Any, y: Any, sample_weight: Any = None) 
     Of several classes those count that are support vectors in any of the problems.
     """
     problems = _problems(model, X, y, sample_weight)
-    support = problems.any_of([machine.alpha > 0.0 for machine in problems.machines])
+    points = [exact_point(machine) for machine in problems.machines]
+    support = problems.any_of([alpha > 0.0 for alpha, _, _ in points])
     value = np.count_nonzero(support) / np.count_nonzero(problems.used)
     return Result(
-        float(value), (_EXACT,), "Vapnik, The Nature of Statistical Learning Theory (1995)."
+        float(value),
+        (_EXACT,),
+        "Vapnik, The Nature of Statistical Learning Theory (1995).",
+        remark=next((remark for *_, remark in points if remark), ""),
     )
 
 
@@ -208,11 +214,15 @@ def xi_alpha(model: Any, X: Any, y: Any, sample_weight: Any = None) -> XiAlpha:
     problems = _problems(model, X, y, sample_weight)
     for machine in problems.machines:
         _require_hinge(machine)
-    radii = [_radius_squared(machine) for machine in problems.machines]
+    points = [exact_point(machine) for machine in problems.machines]
+    radii = [
+        _radius_squared(machine, np.flatnonzero(alpha))
+        for machine, (alpha, *_) in zip(problems.machines, points, strict=True)
+    ]
     found = problems.any_of(
         [
-            2.0 * machine.alpha * radius + machine.slack >= 1.0
-            for machine, radius in zip(problems.machines, radii, strict=True)
+            2.0 * alpha * radius + slack >= 1.0
+            for radius, (alpha, slack, _) in zip(radii, points, strict=True)
         ]
     )
     value = float(found.sum() / np.count_nonzero(problems.used))
@@ -220,20 +230,22 @@ def xi_alpha(model: Any, X: Any, y: Any, sample_weight: Any = None) -> XiAlpha:
         value,
         (_EXACT, "With a free intercept: without any sample there is a free support vector."),
         "Joachims, Estimating the Generalization Performance of an SVM Efficiently (ICML 2000).",
-        remark=vacuous(value) or _lack_of_free(problems.machines),
+        remark=vacuous(value)
+        or next((remark for *_, remark in points if remark), "")
+        or _lack_of_free(problems.machines, [alpha for alpha, *_ in points]),
         radius_squared=max(radii),
     )
 
 
-def _lack_of_free(machines: list[Machine]) -> str:
+def _lack_of_free(machines: list[Machine], alphas: list[Array]) -> str:
     """Say so where a machine has no free support vector."""
-    free = [((m.alpha > 0.0) & (m.alpha < m.cost)).any() for m in machines]
+    pairs = zip(machines, alphas, strict=True)
+    free = [((alpha > 0.0) & (alpha < machine.cost)).any() for machine, alpha in pairs]
     return "" if all(free) else "No support vector is free here."
 
 
-def _radius_squared(machine: Machine) -> float:
-    """Return R_Δ², the most that k(x, x) exceeds k(x, x')."""
-    support = machine.support
+def _radius_squared(machine: Machine, support: Indices) -> float:
+    """Return R_Δ², the most that k(x, x) exceeds k(x, x') for a support vector x'."""
     least = min(
         (float(machine.gram(rows, support).min()) for rows in machine.blocks(len(support))),
         default=0.0,
@@ -257,7 +269,9 @@ def span(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Result:
         value = float(((machines[0].y * values[0] <= 0.0) & used).sum() / used.sum())
     else:
         problems = Problems.of(model, machines)
-        winners, _ = problems.winners([LeftOut(f, f, f, 0, 0) for f in values])
+        winners, _ = problems.winners(
+            [LeftOut(f, f, f, m.support, 0) for m, f in zip(machines, values, strict=True)]
+        )
         used = problems.used
         value = float(((winners != problems.y) & used).sum() / used.sum())
     return Result(

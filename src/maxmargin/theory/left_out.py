@@ -45,8 +45,10 @@ class LeftOut:
     f, low, high : array
         Of every sample. Where only the sign was sought, f may be that with the sample, if its sign
         is proven to be the same.
-    n_support, n_refits : int
-        Support vectors, and how many of these were refitted.
+    support : array of int
+        The support vectors.
+    n_refits : int
+        How many of these were refitted.
     everywhere : array
         f of all samples of the model with all samples of this problem, where it lacks some.
     doubt : float
@@ -56,7 +58,7 @@ class LeftOut:
     f: Array
     low: Array
     high: Array
-    n_support: int
+    support: Indices
     n_refits: int
     everywhere: Array | float = 0.0
     doubt: float = 0.0
@@ -70,7 +72,7 @@ def signs_left_out(machine: Machine) -> LeftOut:
     open_ = support[~found.still_wrong(support)]
     right = removals.proven_right(open_, removals.spans(open_))
     found.still_right(open_[right])
-    return found.refitted(removals.columns[open_[~right]], _signs, len(support))
+    return found.refitted(removals.columns[open_[~right]], _signs)
 
 
 def values_left_out(machine: Machine) -> LeftOut:
@@ -84,7 +86,7 @@ def values_left_out(machine: Machine) -> LeftOut:
         return np.asarray(verdict.below + verdict.above <= width)
 
     support = removals.columns[np.flatnonzero(removals.beta)]
-    return found.refitted(support, precise, len(support))
+    return found.refitted(support, precise)
 
 
 def _signs(verdict: Verdict) -> Flags:
@@ -123,9 +125,7 @@ class _Found:
         tiny = np.nextafter(0.0, 1.0)
         self.low[samples[up]], self.high[samples[~up]] = tiny, -tiny
 
-    def refitted(
-        self, left: Indices, settled: Callable[[Verdict], Flags], n_support: int
-    ) -> LeftOut:
+    def refitted(self, left: Indices, settled: Callable[[Verdict], Flags]) -> LeftOut:
         """Go on with these samples until what is known of them is enough."""
         left = left[~self.lone[left]]
         n_refits = len(left)
@@ -138,8 +138,10 @@ class _Found:
             everyone = Removals(self.machine, everyone=True)
             for tightness in _LAST:
                 left = self._tried(everyone, left, settled, (tightness, math.inf))
-        everywhere = self.removals.everywhere()
-        return LeftOut(self.f, self.low, self.high, n_support, n_refits, everywhere, self.doubt)
+        removals = self.removals
+        support = removals.columns[np.flatnonzero(removals.beta)]
+        everywhere = removals.everywhere()
+        return LeftOut(self.f, self.low, self.high, support, n_refits, everywhere, self.doubt)
 
     def _exchanged(self, left: Indices, settled: Callable[[Verdict], Flags]) -> Indices:
         """Refit by exchanges: among few samples first, then among all that turned out to matter."""

@@ -50,6 +50,7 @@ class Machine:
     @classmethod
     def of(cls, model: Any, X: Any, y: Any, sample_weight: Any = None) -> Machine:
         """Return the machine of a fitted classifier of two classes, or say why it is none."""
+        model, X = opened(model, X)
         refuse_regression(model)
         if len(model.classes_) > 2:
             raise ValueError(
@@ -120,6 +121,13 @@ class Machine:
         return [slice(begin, begin + step) for begin in range(0, self.n, step)]
 
 
+def opened(model: Any, X: Any) -> tuple[Any, Any]:
+    """Return the machine of an embedded model with its coordinates; any other as it is."""
+    if hasattr(model, "svm_") and hasattr(model, "embedding_"):
+        return model.svm_, model._coordinates(X)
+    return model, X
+
+
 def refuse_regression(model: Any) -> None:
     """Refuse what is no classifier of this package."""
     _refuse_others(model)
@@ -153,8 +161,7 @@ def _refuse_others(model: Any) -> None:
 
 def machines_of(model: Any, X: Any, y: Any, sample_weight: Any = None) -> list[Machine]:
     """Return the problems that a fitted model solved, or say why there is no theory of them."""
-    if hasattr(model, "svm_") and hasattr(model, "embedding_"):
-        model, X = model.svm_, model._coordinates(X)
+    model, X = opened(model, X)
     _refuse_others(model)
     parts = parts_of(model, X, y, sample_weight)
     kernel, rows = _kernel(model, X)
@@ -192,7 +199,7 @@ def _kernel(model: Any, X: Any) -> tuple[Kernel, Any]:
         rows, _ = view_rows(model._check_rows(X, reset=False))
     if getattr(model, "landmarks", None) is not None:
         Z = np.asarray(model._space.transform(rows), dtype=np.float64)
-        return Linear(robust_origin(Z) if model.fit_intercept else None), Z
+        return Linear(), Z
     if not hasattr(model, "dual_coef_"):
         centre = model.fit_intercept and not model.penalized_intercept
         return Linear(robust_origin(rows) if centre else None), rows

@@ -17,6 +17,9 @@ FINE, _ROUNDING = 1e-11, 1e-13
 #: By how much y f may fall short of 1 at a sample that is no column.
 VIOLATED = 1e-9
 
+#: Relative gap up to which the point of the fit counts as the optimum.
+_TIGHT = 1e-8
+
 #: Most outer steps of the machine itself.
 _STEPS = 100_000
 
@@ -189,6 +192,30 @@ class Optimum:
         pull -= 0.5 * self.curvature[:, np.newaxis] * beta**2
         sizes = values + np.abs(pull).sum(axis=0)
         return np.asarray(np.maximum(values - pull.sum(axis=0), 0.0) + _ROUNDING * sizes)
+
+
+def exact_point(machine: Machine) -> tuple[Array, Array, str]:
+    """Return α and ξ of the exact optimum, and a remark where they are those of the fit.
+
+    Theorems about support vectors are about the optimum's: a loose fit may have fewer.
+    """
+    gap = machine.part.solution.certificate.relative_gap
+    if gap <= _TIGHT:
+        return machine.alpha, machine.slack, ""
+    try:
+        optimum = Optimum(machine)
+    except MemoryError:
+        return (
+            machine.alpha,
+            machine.slack,
+            (
+                f"It is of the fit's support vectors, which is within {100.0 * gap:.2g} % of the"
+                " optimum: the optimum may have others."
+            ),
+        )
+    alpha = np.zeros(machine.n)
+    alpha[optimum.columns] = np.abs(optimum.beta)
+    return alpha, optimum.slacks(optimum.f[:, np.newaxis])[:, 0], ""
 
 
 def never() -> bool:
