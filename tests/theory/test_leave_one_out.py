@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.stats import ttest_rel
 from sklearn.base import clone
 
 from maxmargin import (
@@ -350,6 +351,20 @@ def test_the_bound_of_support_vectors_holds_on_average_over_samples():
     assert np.mean(risks) <= np.mean(shares)
 
 
+def test_the_exact_error_is_unbiased_for_one_sample_less():
+    """E leave-one-out of n = E risk of n − 1: a paired test, which the training error fails."""
+    exact, trained, risks = [], [], []
+    for seed in range(60):
+        X, y = overlapping(n=1025, seed=seed)
+        model = SVC(gamma=0.3, C=3.0).fit(X[:25], y[:25])
+        exact.append(leave_one_out(model, X[:25], y[:25]).value)
+        trained.append(np.mean(model.predict(X[:25]) != y[:25]))
+        less = SVC(gamma=0.3, C=3.0).fit(X[:24], y[:24])
+        risks.append(np.mean(less.predict(X[25:]) != y[25:]))
+    assert ttest_rel(exact, risks).pvalue > 1e-3
+    assert ttest_rel(trained, risks).pvalue < 1e-6
+
+
 def test_support_vector_risk_says_whether_the_samples_are_separated():
     X, y = overlapping()
     assert not support_vector_risk(SVC(kernel="linear").fit(X, y), X, y).separable
@@ -421,3 +436,36 @@ def test_without_memory_the_bound_says_whose_support_vectors_it_counts(monkeypat
     found = support_vector_bound(loose, X, y)
     assert found.value == len(loose.support_) / 80
     assert "the optimum may have others" in found.remark
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize("C", [1e-4, 1e-2])
+def test_without_a_free_support_vector(C, multi_class):
+    X, y = classes(n=40, n_classes=3)
+    model = free_svc(C, fit_intercept=False, multi_class=multi_class).fit(X, y)
+    found = leave_one_out(model, X, y)
+    np.testing.assert_array_equal(found.errors, predictions_without_each(model, X, y) != y)
+    assert found.value <= removal_bound(model, X, y).value
+
+
+@pytest.mark.parametrize("model", [SVR(C=0.01, fit_intercept=False), SVR(C=0.01, epsilon=0.0)])
+def test_a_regression_without_a_free_support_vector(model):
+    X, y = regression(n=40)
+    model.set_params(gamma=0.3).fit(X, y)
+    found = leave_one_out(model, X, y)
+    assert np.abs(found.predictions - predictions_without_each(model, X, y)).max() < 0.05
+
+
+def test_an_intercept_that_is_not_unique_is_told():
+    X, y = regression(n=40)
+    found = leave_one_out(SVR(epsilon=100.0).fit(X, y), X, y)
+    assert found.n_support == 0
+    assert "not unique" in found.remark
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_rows_that_are_all_the_same(kernel):
+    X, y = np.ones((12, 3)), np.arange(12) % 4 == 0
+    assert leave_one_out(SVC(kernel=kernel).fit(X, y), X, y).value == 0.25
+    found = leave_one_out(SVR(kernel=kernel).fit(X, y), X, y)
+    assert found.value < 1.0

@@ -158,12 +158,16 @@ def _of_regression(machine: Machine) -> LeaveOneOutRegression:
         found = LeftOut(f, f, f, machine.support, 0)
     else:
         found = values_left_out(machine)
+    remark = ""
+    if machine.free and machine.part.loss.bounded and not _any_free(machine, found.support):
+        remark = "No support vector is free: the intercept is not unique, and so is no prediction."
     residuals = machine.y - found.f
     off = np.maximum(found.high - found.f, found.f - found.low)[used]
     return LeaveOneOutRegression(
         float(np.mean(residuals[used] ** 2)),
         (_EXACT, _INDEPENDENT),
         _LUNTZ,
+        remark=remark,
         mean_absolute_error=float(np.abs(residuals[used]).mean()),
         predictions=found.f,
         residuals=residuals,
@@ -171,6 +175,11 @@ def _of_regression(machine: Machine) -> LeaveOneOutRegression:
         n_support=len(found.support),
         n_refits=found.n_refits,
     )
+
+
+def _any_free(machine: Machine, support: Indices) -> bool:
+    """Whether any support vector is inside its box."""
+    return bool((machine.alpha[support] < machine.cost[support]).any())
 
 
 def _problems(model: Any, X: Any, y: Any, sample_weight: Any) -> Problems:

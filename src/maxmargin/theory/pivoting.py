@@ -63,8 +63,12 @@ class Tableau:
         self.n_free, self.v, others = n_free, v, np.ones(m, dtype=bool)
         others[free] = False
         self.order = np.concatenate([free, np.flatnonzero(others)])
+        self.place = np.argsort(self.order)
+        self.solvable = n_free > 0 or not balanced  # else no value makes up for a removed one
+        if not self.solvable:
+            return
         system, right = K[np.ix_(free, free)], K[np.ix_(free, self.order[n_free:])]
-        system[np.diag_indices(n_free)] += _RIDGE * float(np.trace(system)) / n_free
+        system[np.diag_indices(n_free)] += _RIDGE * float(np.trace(system)) / max(1, n_free)
         if balanced:
             system = np.pad(system, (0, 1), constant_values=1.0)
             system[-1, -1] = 0.0
@@ -76,13 +80,16 @@ class Tableau:
         self.T[:n_free, n_free:] = shares[:n_free]
         self.T[n_free:, :n_free] = shares[:n_free].T
         self.T[n_free:, n_free:] = right.T @ shares - K[np.ix_(others, others)]
-        self.place = np.argsort(self.order)
         # T is positive on J, negative elsewhere, and may be singular on either
         self.ridge = np.full(m, -_SMALL_RIDGE * float(np.diag(K).max()))
         self.ridge[:n_free] = _SMALL_RIDGE * float(np.diag(inverse)[:n_free].max(initial=1e-300))
 
     def without(self, samples: Indices) -> tuple[Array, Flags]:
         """Return the optimum without each sample, a column each, and whether it was reached."""
+        if not self.solvable:
+            return np.repeat(self.v.beta[:, None], len(samples), axis=1), np.zeros(
+                len(samples), bool
+            )
         state = _State(self, self.place[samples])
         for count in range(_EXCHANGES):
             if not len(state.active):
@@ -100,7 +107,7 @@ def _independent(K: Array, free: Indices) -> Indices:
     system = K[np.ix_(free, free)]
     if not len(free):
         return free
-    tolerance = _SPANNED * float(np.diag(system).max())
+    tolerance = max(_SPANNED * float(np.diag(system).max()), 1e-300)
     _, order, rank, _ = linalg.lapack.dpstrf(system, tol=tolerance, lower=1)
     return np.sort(free[order[:rank] - 1])
 
@@ -214,10 +221,10 @@ class _State:
         n_free = self.n_free
         rows, places = np.nonzero(wrong)
         free = changed[rows, places] == (places >= n_free)
-        now = np.where(places < n_free, values[rows, np.minimum(places, n_free - 1)], 0.0)
         x = np.zeros(changed.shape)
         x[self.rows, self.places] = self.found
-        now = np.where(places < n_free, now, self.start[places] + x[rows, places])
+        now, home = self.start[places] + x[rows, places], places < n_free
+        now[home] = values[rows[home], places[home]]
         bound = np.where(now < self.lower[places], self.lower[places], self.upper[places])
         moved[rows, places] = np.where(free, bound - self.start[places], 0.0)
         changed[rows, places] ^= True

@@ -74,9 +74,9 @@ class Removals(Optimum):
         """Inverse of K_JJ, bordered by ones where the intercept is free."""
         J = self.free
         if len(J) == 0:
-            return np.zeros((1, 1))
+            return np.zeros((1, 1) if self.machine.free else (0, 0))
         system = self.K[np.ix_(J, J)]
-        system[np.diag_indices_from(system)] += _RIDGE * max(float(np.trace(system)), 1e-300)
+        system[np.diag_indices_from(system)] += _RIDGE * float(np.trace(system)) or 1.0
         if self.machine.free:
             system = np.pad(system, (0, 1), constant_values=1.0)
             system[-1, -1] = 0.0
@@ -187,7 +187,9 @@ class Removals(Optimum):
         K = self.K[:, samples]
         square = self.K[samples, samples] - 2.0 * K.mean(axis=0) + float(self.K.mean())
         size = np.clip(np.abs(f), 0.05, 1.0)
-        return np.asarray(0.5 * size**2 / np.maximum(square, 1e-12 * float(np.abs(K).max())))
+        return np.asarray(
+            0.5 * size**2 / np.maximum(square, max(1e-12 * float(np.abs(K).max()), 1e-300))
+        )
 
     def without(self, samples: Indices, *, wide: bool = False) -> tuple[Verdict, Indices]:
         """Return f(x_i) without each sample, by exchanges of free and fixed samples.
