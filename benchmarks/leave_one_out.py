@@ -24,8 +24,8 @@ from benchmarks.runner import machine
 from maxmargin import SVC, theory
 
 RESULTS = Path(__file__).resolve().parent / "results"
-ROWS, FITS, COSTS = 2000, 7, (0.1, 1.0, 10.0, 100.0)
-GAMMAS = (0.25, 1.0, 4.0)
+ROWS, FITS, COSTS = 2000, 5, (0.1, 1.0, 10.0, 100.0)
+GAMMAS = (0.25, 1.0)
 SETS = [
     "made",
     "breast_cancer",
@@ -33,9 +33,7 @@ SETS = [
     "svmguide1",
     "splice",
     "a9a",
-    "spambase",
     "phishing",
-    "higgs_7500",
 ]
 
 METHOD = f"""\
@@ -85,7 +83,7 @@ def run(name: str, folder: Path) -> list[dict[str, Any]]:
             model = SVC(C=C, gamma=width / X.shape[1])
             fit = median(timed(lambda model=model: model.fit(X, y))[1] for _ in range(FITS))
             error, seconds = min(
-                (timed(lambda model=model: theory.leave_one_out(model, X, y)) for _ in range(3)),
+                (timed(lambda model=model: theory.leave_one_out(model, X, y)) for _ in range(2)),
                 key=lambda pair: pair[1],
             )
             row = {"rows": len(y), "width": width, "C": C, "fit": fit, "cost": seconds / fit}

@@ -145,14 +145,16 @@ class _Found:
 
     def _exchanged(self, left: Indices, settled: Callable[[Verdict], Flags]) -> Indices:
         """Refit by exchanges: among few samples first, then among all that turned out to matter."""
-        removals = self.removals
+        removals, stuck = self.removals, []
         for wide in (False, *[True] * _WIDENED):
-            verdict, missed = removals.without(removals.places(left), wide=wide)
-            left = self._noted(left, verdict, settled)
+            verdict, ended, missed = removals.without(removals.places(left), wide=wide)
+            open_ = self._noted(left, verdict, settled)
+            stuck.append(np.setdiff1d(open_, left[ended]))
+            left = np.intersect1d(open_, left[ended])
             if not len(left) or (wide and not len(missed)):
                 break
             removals.widen(missed)
-        return left
+        return np.concatenate([*stuck, left])
 
     def _noted(
         self, left: Indices, verdict: Verdict, settled: Callable[[Verdict], Flags]
@@ -192,7 +194,7 @@ def _n_alike(machine: Machine) -> NDArray[np.intp]:
 
 def span_values(machine: Machine) -> Array:
     """f(x_i) without i if no other sample changes its status: f(x_i) − β_i S_i²."""
-    removals, f = Removals(machine), machine.f.copy()
+    removals = Removals(machine)
     support = np.flatnonzero(removals.beta)
     samples = removals.columns[support]
     f = removals.f.copy()

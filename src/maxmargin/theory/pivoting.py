@@ -27,7 +27,7 @@ _RIDGE, _SMALL_RIDGE = 1e-11, 1e-12
 _SPANNED, _DEPENDENT = 1e-9, 1e-8
 
 #: Most exchanges; those that still change then are left.
-_EXCHANGES = 150
+_EXCHANGES = 40
 
 #: Exchanges from which on only the worst violation changes, since all at once may go in circles.
 _CAREFUL = 8

@@ -191,11 +191,13 @@ class Removals(Optimum):
             0.5 * size**2 / np.maximum(square, max(1e-12 * float(np.abs(K).max()), 1e-300))
         )
 
-    def without(self, samples: Indices, *, wide: bool = False) -> tuple[Verdict, Indices]:
+    def without(
+        self, samples: Indices, *, wide: bool = False
+    ) -> tuple[Verdict, NDArray[np.bool_], Indices]:
         """Return f(x_i) without each sample, by exchanges of free and fixed samples.
 
-        And the samples that should have been columns of these. Those that are far from their edge
-        keep their β, unless it is `wide`.
+        And which of them ended, and the samples that should have been columns of these. Those that
+        are far from their edge keep their β, unless it is `wide`.
         """
         among = np.arange(len(self.columns))
         if not wide:
@@ -208,13 +210,14 @@ class Removals(Optimum):
         K = self.K if wide else self.K[np.ix_(among, among)]
         variables = Variables(*(part[among] for part in self._variables))
         tableau = Tableau(K, place[self.free], variables, balanced=self.machine.free)
-        parts, missed = [], [np.zeros(0, dtype=np.intp)]
+        parts, ended, missed = [], [], [np.zeros(0, dtype=np.intp)]
         for some in self._portions(samples):
             beta, reached = tableau.without(place[some])
             verdict, f = self._judged(some, beta, among)
             parts.append(verdict)
+            ended.append(reached)
             missed.append(self._missing(f[:, reached]))
-        return _joined(parts), np.unique(np.concatenate(missed))
+        return _joined(parts), np.concatenate(ended), np.unique(np.concatenate(missed))
 
     @property
     def _side(self) -> Array:
