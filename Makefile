@@ -5,7 +5,8 @@
 #   make bench      against the peers             BENCH_ARGS="--data DIR"; default $MAXMARGIN_DATA or ../shared/data
 #                   make bench-linear, -kernel, -multiclass or -probabilities for one of them; --help tells options
 #   make lint       style, types, import layers   make format  to repair the style
-#   make docs       run the examples in the documentation
+#   make stub       src/maxmargin/_core.pyi, the types of the compiled module, from the built one
+#   make docs       the documentation as a site, in build/site, and its examples run
 #   make sklearn-tests  scikit-learn's own tests, with our estimators in the place of its own
 #   make sanitize   fast tests with the core under ASAN and UBSAN; NO_WIDE=ON without 64-byte registers (after a clean)
 #   make clang      the same tests with the core built by Clang, which is installed where it is missing (Debian, as root)
@@ -26,6 +27,8 @@ SAN  := .venv-sanitize
 CLG  := .venv-clang
 PY   := $(VENV)/bin/python
 CORE := $(shell find src/core -name '*.hpp' -o -name '*.cpp')
+# No file above 400 lines, no function above 60.
+LENGTHS := src/maxmargin tests benchmarks examples tools
 DOCS := $(wildcard README.md) $(shell find docs -name '*.md')
 
 # Installed test modules of scikit-learn that use the estimators.
@@ -33,7 +36,7 @@ SKLEARN_TESTS := svm tests.test_base tests.test_calibration tests.test_multiclas
   model_selection feature_selection ensemble.tests.test_bagging ensemble.tests.test_stacking ensemble.tests.test_voting \
   ensemble.tests.test_weight_boosting
 
-.PHONY: build test demo bench bench-linear bench-kernel bench-multiclass bench-probabilities lint format docs sklearn-tests sanitize clang wheel mutation clean
+.PHONY: build test demo bench bench-linear bench-kernel bench-multiclass bench-probabilities lint format stub docs sklearn-tests sanitize clang wheel mutation clean
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
 
@@ -60,6 +63,7 @@ lint: $(VENV)/.stamp-lint
 	$(PY) tools/check_words.py
 	$(VENV)/bin/repo-review .
 	$(PY) tools/check_includes.py
+	$(PY) tools/check_lengths.py $(LENGTHS)
 	$(VENV)/bin/clang-format --dry-run -Werror $(CORE)
 
 format: $(VENV)/.stamp-lint
@@ -67,7 +71,13 @@ format: $(VENV)/.stamp-lint
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/clang-format -i $(CORE)
 
-docs: $(VENV)/.stamp-build
+stub: $(VENV)/.stamp-build
+	$(PY) -m nanobind.stubgen -q -m maxmargin._core -o src/maxmargin/_core.pyi -p src/core/python/stub.pat
+
+# Nothing is fetched. -n -W: a name or a link that leads nowhere is an error.
+docs: $(VENV)/.stamp-build $(VENV)/.stamp-docs
+	rm -rf docs/generated # a page of a name that is gone would stay
+	$(PY) -m sphinx -n -W --keep-going -q -d build/doctrees docs build/site
 	set -e; for page in $(DOCS); do echo "$$page"; $(PY) -m doctest "$$page"; done
 
 sklearn-tests: $(VENV)/.stamp-build $(VENV)/.stamp-test
@@ -96,7 +106,7 @@ mutation: $(VENV)/.stamp-build $(VENV)/.stamp-test
 	$(PY) tools/mutation.py $(MUTATION_ARGS)
 
 clean:
-	rm -rf $(VENV)/.stamp-* $(SAN) $(CLG) .venv-wheel build .build-sanitize .build-clang dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV)/.stamp-* $(SAN) $(CLG) .venv-wheel build docs/generated .build-sanitize .build-clang dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # ---- environments: a stamp is the proof that a step was done, and its date says when
@@ -111,7 +121,7 @@ $(VENV)/.stamp-lint: $(VENV)/.stamp-venv pyproject.toml
 	$(PY) -m pip install --quiet --group lint "numpy>=2.0"
 	touch $@
 
-$(VENV)/.stamp-test $(VENV)/.stamp-bench: $(VENV)/.stamp-%: $(VENV)/.stamp-venv pyproject.toml
+$(VENV)/.stamp-test $(VENV)/.stamp-bench $(VENV)/.stamp-docs: $(VENV)/.stamp-%: $(VENV)/.stamp-venv pyproject.toml
 	$(PY) -m pip install --quiet --group $*
 	touch $@
 

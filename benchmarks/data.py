@@ -4,30 +4,37 @@ Features are float64 (C order, or CSR with int32 indices); two labels are -1 / +
 sorted by class are shuffled once with a fixed seed, because online peers read rows in order.
 """
 
-import bz2
-import gzip
-import lzma
 import os
 import re
 import tarfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Literal
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.datasets import load_svmlight_file
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.preprocessing import OneHotEncoder
+
+from benchmarks.files import (
+    SEED,
+    Matrix,
+    one_hot,
+    open_packed,
+    read_arff_lines,
+    read_lines,
+    read_svmlight,
+    read_table,
+    regression,
+    shuffle,
+    standardise,
+)
 
 Kind = Literal["classification", "regression"]
-Matrix = np.ndarray | sparse.csr_matrix
 
 HERE = Path(__file__).resolve().parent
 CACHE = HERE / ".cache"
 DEFAULT_DATA = HERE.parent.parent / "shared" / "data"
-SEED = 0
 
 
 @dataclass(frozen=True)
@@ -98,122 +105,56 @@ def _read(file: Path) -> tuple[Matrix, np.ndarray]:
         return sparse.csr_matrix(parts, shape=tuple(z["shape"])), z["y"]
 
 
-# --- reading files ---
-
-
-def _open(path: Path) -> IO[bytes]:
-    openers = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
-    return openers[path.suffix](path, "rb")
-
-
-def _lines(path: Path) -> Iterator[str]:
-    with _open(path) as f:
-        for line in f:
-            yield line.decode().strip().rstrip(",.")  # bank32nh, adult.test, kddcup99
-
-
-def _arff_lines(path: Path) -> Iterator[str]:
-    lines = _lines(path)
-    for line in lines:
-        if line.lower().startswith("@data"):
-            break
-    return (line for line in lines if line)
-
-
-def _table(
-    lines: Iterable[str], delimiter: str | None = ",", skip: int = 0, nominal: Sequence[int] = ()
-) -> tuple[np.ndarray, dict[int, dict[str, int]]]:
-    """A numeric table; nominal columns become codes, returned by column as {word: code}."""
-    codes: dict[int, dict[str, int]] = {column: {} for column in nominal}
-    converters = {
-        column: lambda word, seen=seen: seen.setdefault(word.strip(), len(seen))
-        for column, seen in codes.items()
-    }
-    table = np.loadtxt(
-        lines, delimiter=delimiter, skiprows=skip, converters=converters or None, encoding="utf-8"
-    )
-    return table, codes
-
-
-def _svmlight(path: Path, positive: float | None = None) -> tuple[sparse.csr_matrix, np.ndarray]:
-    with _open(path) as f:
-        X, y = load_svmlight_file(f)
-    return X, y if positive is None else np.where(y == positive, 1.0, -1.0)
-
-
-# --- preparing columns ---
-
-
-def _standardise(X: np.ndarray) -> np.ndarray:
-    X = np.asarray(X, dtype=np.float64)
-    spread = X.std(axis=0)
-    centred = X - X.mean(axis=0)
-    return centred / np.where(spread > 1e-12 * np.abs(X).max(axis=0), spread, 1.0)
-
-
-def _one_hot(codes: np.ndarray) -> sparse.csr_matrix:
-    return sparse.csr_matrix(OneHotEncoder().fit_transform(codes))
-
-
-def _shuffle(X: Matrix, y: np.ndarray) -> tuple[Matrix, np.ndarray]:
-    order = np.random.default_rng(SEED).permutation(len(y))
-    return X[order], y[order]
-
-
-def _regression(X: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return _standardise(X), _standardise(target)
-
-
 # --- binary classification ---
 
 
 def _a9a(data: Path) -> tuple[Matrix, np.ndarray]:
-    return _svmlight(data / "a9a/a9a.xz", 1)
+    return read_svmlight(data / "a9a/a9a.xz", 1)
 
 
 def _mushrooms(data: Path) -> tuple[Matrix, np.ndarray]:
-    return _svmlight(data / "mushrooms/mushrooms.xz", 1)
+    return read_svmlight(data / "mushrooms/mushrooms.xz", 1)
 
 
 def _phishing(data: Path) -> tuple[Matrix, np.ndarray]:
-    return _svmlight(data / "phishing/phishing.xz", 1)
+    return read_svmlight(data / "phishing/phishing.xz", 1)
 
 
 def _german(data: Path) -> tuple[Matrix, np.ndarray]:
-    X, y = _svmlight(data / "german.numer/german.numer_scale.xz", 1)
+    X, y = read_svmlight(data / "german.numer/german.numer_scale.xz", 1)
     return X.toarray(), y
 
 
 def _heart(data: Path) -> tuple[Matrix, np.ndarray]:
-    X, y = _svmlight(data / "heart_scale/heart_scale.xz", 1)
+    X, y = read_svmlight(data / "heart_scale/heart_scale.xz", 1)
     return X.toarray(), y
 
 
 def _svmguide1(data: Path) -> tuple[Matrix, np.ndarray]:
-    X, y = _svmlight(data / "svmguide1/svmguide1.xz", 1)
-    return _shuffle(_standardise(X.toarray()), y)
+    X, y = read_svmlight(data / "svmguide1/svmguide1.xz", 1)
+    return shuffle(standardise(X.toarray()), y)
 
 
 def _splice(data: Path) -> tuple[Matrix, np.ndarray]:
-    X, y = _svmlight(data / "splice/splice_libsvm.xz", 1)
+    X, y = read_svmlight(data / "splice/splice_libsvm.xz", 1)
     return X[:1000].toarray(), y[:1000]
 
 
 def _skin(data: Path) -> tuple[Matrix, np.ndarray]:
-    table, _ = _table(_lines(data / "skin_nonskin/Skin_NonSkin.txt.xz"), delimiter=None)
-    return _shuffle(_standardise(table[:, :3]), np.where(table[:, 3] == 1, 1.0, -1.0))
+    table, _ = read_table(read_lines(data / "skin_nonskin/Skin_NonSkin.txt.xz"), delimiter=None)
+    return shuffle(standardise(table[:, :3]), np.where(table[:, 3] == 1, 1.0, -1.0))
 
 
 def _covtype(data: Path) -> tuple[Matrix, np.ndarray]:
-    table, _ = _table(_lines(data / "covtype/covtype.csv.xz"), skip=1)
+    table, _ = read_table(read_lines(data / "covtype/covtype.csv.xz"), skip=1)
     keep = np.random.default_rng(SEED).permutation(len(table))[: int(0.9 * len(table))]
-    return _standardise(table[keep, :-1]), np.where(table[keep, -1] == 2, 1.0, -1.0)
+    return standardise(table[keep, :-1]), np.where(table[keep, -1] == 2, 1.0, -1.0)
 
 
 def _mnist(data: Path, part: str = "train") -> tuple[Matrix, np.ndarray]:
-    with _open(data / f"mnist/{part}-images-idx3-ubyte.gz") as f:
+    with open_packed(data / f"mnist/{part}-images-idx3-ubyte.gz") as f:
         pixels = np.frombuffer(f.read(), np.uint8, offset=16).reshape(-1, 784)
-    with _open(data / f"mnist/{part}-labels-idx1-ubyte.gz") as f:
+    with open_packed(data / f"mnist/{part}-labels-idx1-ubyte.gz") as f:
         digit = np.frombuffer(f.read(), np.uint8, offset=8)
     return pixels / 255.0, digit
 
@@ -234,36 +175,36 @@ def _mnist_odd(data: Path) -> tuple[Matrix, np.ndarray]:
 
 def _kddcup99(data: Path) -> tuple[Matrix, np.ndarray]:
     path = data / "kddcup99_10pct/kddcup.data_10_percent.gz"
-    table, codes = _table(_lines(path), nominal=(1, 2, 3, 41))
+    table, codes = read_table(read_lines(path), nominal=(1, 2, 3, 41))
     numeric = np.delete(table, (1, 2, 3, 41), axis=1)
     peak = np.abs(numeric).max(axis=0)
     scaled = sparse.csr_matrix(numeric / np.where(peak > 0, peak, 1.0))
-    X = sparse.hstack([scaled, _one_hot(table[:, 1:4])], format="csr")
-    return _shuffle(X, np.where(table[:, 41] == codes[41]["normal"], 1.0, -1.0))
+    X = sparse.hstack([scaled, one_hot(table[:, 1:4])], format="csr")
+    return shuffle(X, np.where(table[:, 41] == codes[41]["normal"], 1.0, -1.0))
 
 
 def _spambase(data: Path) -> tuple[Matrix, np.ndarray]:
-    table, _ = _table(_lines(data / "spambase/spambase.tsv.gz"), delimiter="\t", skip=1)
-    return _shuffle(_standardise(table[:, :-1]), np.where(table[:, -1] == 1, 1.0, -1.0))
+    table, _ = read_table(read_lines(data / "spambase/spambase.tsv.gz"), delimiter="\t", skip=1)
+    return shuffle(standardise(table[:, :-1]), np.where(table[:, -1] == 1, 1.0, -1.0))
 
 
 def _higgs(data: Path) -> tuple[Matrix, np.ndarray]:
-    table, _ = _table(_lines(data / "higgs_7500/binary.train.xz"), delimiter="\t")
-    return _standardise(table[:, 1:]), np.where(table[:, 0] == 1, 1.0, -1.0)
+    table, _ = read_table(read_lines(data / "higgs_7500/binary.train.xz"), delimiter="\t")
+    return standardise(table[:, 1:]), np.where(table[:, 0] == 1, 1.0, -1.0)
 
 
 def _hiva(data: Path) -> tuple[Matrix, np.ndarray]:
-    X, _ = _table(_lines(data / "hiva/hiva_train.data.xz"), delimiter=None)
-    y, _ = _table(_lines(data / "hiva/hiva_train.labels.xz"), delimiter=None)
+    X, _ = read_table(read_lines(data / "hiva/hiva_train.data.xz"), delimiter=None)
+    y, _ = read_table(read_lines(data / "hiva/hiva_train.labels.xz"), delimiter=None)
     return sparse.csr_matrix(X), y
 
 
 def _adult(data: Path) -> tuple[Matrix, np.ndarray]:
     nominal = (1, 3, 5, 6, 7, 8, 9, 13)
-    lines = (line for line in _lines(data / "adult/adult.data.xz") if line)
-    table, codes = _table(lines, nominal=(*nominal, 14))
-    numeric = _standardise(np.delete(table, (*nominal, 14), axis=1))
-    X = sparse.hstack([sparse.csr_matrix(numeric), _one_hot(table[:, nominal])], format="csr")
+    lines = (line for line in read_lines(data / "adult/adult.data.xz") if line)
+    table, codes = read_table(lines, nominal=(*nominal, 14))
+    numeric = standardise(np.delete(table, (*nominal, 14), axis=1))
+    X = sparse.hstack([sparse.csr_matrix(numeric), one_hot(table[:, nominal])], format="csr")
     return X, np.where(table[:, 14] == codes[14][">50K"], 1.0, -1.0)
 
 
@@ -276,11 +217,13 @@ def _imdb(data: Path) -> tuple[Matrix, np.ndarray]:
                 texts.append(tar.extractfile(member).read().decode("latin-1"))
                 y.append(1.0 if "/pos/" in member.name else -1.0)
     X = TfidfVectorizer(ngram_range=(1, 2), min_df=2).fit_transform(texts)
-    return _shuffle(X, np.array(y))
+    return shuffle(X, np.array(y))
 
 
 def _sms_spam(data: Path) -> tuple[Matrix, np.ndarray]:
-    pairs = [line.split("\t", 1) for line in _lines(data / "sms_spam/SMSSpamCollection.xz") if line]
+    pairs = [
+        line.split("\t", 1) for line in read_lines(data / "sms_spam/SMSSpamCollection.xz") if line
+    ]
     y = np.array([1.0 if label == "spam" else -1.0 for label, _ in pairs])
     return TfidfVectorizer().fit_transform([text for _, text in pairs]), y
 
@@ -307,19 +250,19 @@ def _pmlb(name: str, first: int = 0) -> Callable[[Path], tuple[Matrix, np.ndarra
     """Read a table of PMLB, from its column `first`; the label is the last one."""
 
     def prepare(data: Path) -> tuple[Matrix, np.ndarray]:
-        table, _ = _table(_lines(data / name / f"{name}.tsv.gz"), delimiter="\t", skip=1)
-        return _standardise(table[:, first:-1]), table[:, -1]
+        table, _ = read_table(read_lines(data / name / f"{name}.tsv.gz"), delimiter="\t", skip=1)
+        return standardise(table[:, first:-1]), table[:, -1]
 
     return prepare
 
 
 def _usps(data: Path) -> tuple[Matrix, np.ndarray]:
-    table, _ = _table(_lines(data / "usps/zip.train.xz"), delimiter=None)
+    table, _ = read_table(read_lines(data / "usps/zip.train.xz"), delimiter=None)
     return table[:, 1:], table[:, 0]
 
 
 def _news20(data: Path) -> tuple[Matrix, np.ndarray]:
-    return _svmlight(data / "news20/news20.bz2")
+    return read_svmlight(data / "news20/news20.bz2")
 
 
 def _newsgroups(data: Path) -> tuple[Matrix, np.ndarray]:
@@ -330,44 +273,46 @@ def _newsgroups(data: Path) -> tuple[Matrix, np.ndarray]:
                 texts.append(tar.extractfile(member).read().decode("latin-1"))
                 groups.append(member.name.split("/")[-2])
     _, y = np.unique(groups, return_inverse=True)
-    return _shuffle(TfidfVectorizer(min_df=2).fit_transform(texts), y)
+    return shuffle(TfidfVectorizer(min_df=2).fit_transform(texts), y)
 
 
 # --- regression: features and target standardised, epsilon = 0.1 ---
 
 
 def _abalone(data: Path) -> tuple[Matrix, np.ndarray]:
-    table, _ = _table(_lines(data / "abalone/abalone.data.xz"), nominal=(0,))
-    sex = _one_hot(table[:, :1]).toarray()
-    return _regression(np.hstack([sex, table[:, 1:-1]]), table[:, -1])
+    table, _ = read_table(read_lines(data / "abalone/abalone.data.xz"), nominal=(0,))
+    sex = one_hot(table[:, :1]).toarray()
+    return regression(np.hstack([sex, table[:, 1:-1]]), table[:, -1])
 
 
 def _casp(data: Path) -> tuple[Matrix, np.ndarray]:
-    table, _ = _table(_lines(data / "casp/CASP.csv.xz"), skip=1)
-    return _regression(table[:, 1:], table[:, 0])
+    table, _ = read_table(read_lines(data / "casp/CASP.csv.xz"), skip=1)
+    return regression(table[:, 1:], table[:, 0])
 
 
 def _arff(path: str) -> Callable[[Path], tuple[Matrix, np.ndarray]]:
     def prepare(data: Path) -> tuple[Matrix, np.ndarray]:
-        table, _ = _table(_arff_lines(data / path))
-        return _regression(table[:, :-1], table[:, -1])
+        table, _ = read_table(read_arff_lines(data / path))
+        return regression(table[:, :-1], table[:, -1])
 
     return prepare
 
 
 def _elevators(data: Path) -> tuple[Matrix, np.ndarray]:
-    table, _ = _table(_lines(data / "elevators/data.csv.gz"))
-    return _regression(table[:, :-1], table[:, -1])
+    table, _ = read_table(read_lines(data / "elevators/data.csv.gz"))
+    return regression(table[:, :-1], table[:, -1])
 
 
 def _bike(data: Path) -> tuple[Matrix, np.ndarray]:
-    table, _ = _table(_lines(data / "bike/data.csv.gz"))
-    return _regression(table[:, :15], table[:, -1])  # columns 16, 17 add up to the target
+    table, _ = read_table(read_lines(data / "bike/data.csv.gz"))
+    return regression(table[:, :15], table[:, -1])  # columns 16, 17 add up to the target
 
 
 def _house(data: Path) -> tuple[Matrix, np.ndarray]:
-    table, _ = _table(_lines(data / "house_16H/574_house_16H.tsv.gz"), delimiter="\t", skip=1)
-    return _regression(table[:, :-1], table[:, -1])
+    table, _ = read_table(
+        read_lines(data / "house_16H/574_house_16H.tsv.gz"), delimiter="\t", skip=1
+    )
+    return regression(table[:, :-1], table[:, -1])
 
 
 CLASSIFICATION: dict[str, Callable[[Path], tuple[Matrix, np.ndarray]]] = {

@@ -41,7 +41,8 @@ SVC with a Gaussian kernel on {ROWS:,} rows, or all if there are fewer, of scale
 is γ times the number of columns. *cost*: CPU seconds of `theory.leave_one_out` over those of one
 fit at the usual tol=1e-3 (the median of {FITS}, one thread). *refits*: support vectors whose sign
 took one. *unproven*: signs without a proof. The last columns are bounds from the one fit, and the
-span estimate. *made*: 10 normal columns, label of x₁ + x₂²/2 − ½ with noise."""
+span estimate. *made*: 10 normal columns, label of x₁ + x₂²/2 − ½ with noise. Others used the
+machine meanwhile."""
 
 
 def made() -> tuple[np.ndarray, np.ndarray]:

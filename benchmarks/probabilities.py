@@ -16,6 +16,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from sklearn import datasets, svm
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedShuffleSplit
@@ -26,7 +27,6 @@ from benchmarks.data import Matrix, data_dir, load
 from benchmarks.kernel_report import table
 from benchmarks.runner import machine
 from maxmargin import SVC, LinearSVC
-from sklearn import datasets, svm
 
 RESULTS = Path(__file__).resolve().parent / "results"
 MOST_ROWS, FEWEST_OF_CLASS = 3000, 10

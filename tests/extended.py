@@ -1,5 +1,6 @@
 """Kernel machines in extended precision: kernel values by definition, objectives and bounds."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -49,7 +50,7 @@ def kernel_values(kernel, A, B):
     def cosines(norms):
         return total(np.multiply) / np.where(norms > 0, norms, 1)
 
-    values = {
+    values: dict[type, Callable[[], np.ndarray]] = {
         Linear: lambda: total(np.multiply),
         Polynomial: lambda: (gamma * total(np.multiply) + coef0) ** kernel.degree,
         Sigmoid: lambda: np.tanh(gamma * total(np.multiply) + coef0),

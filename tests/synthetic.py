@@ -3,11 +3,12 @@ same problem and so the same optimum.
 """
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 from scipy import sparse
 
-from maxmargin import Intercept, LinearObjective, LinearSVC, LinearSVR, Problem
+from maxmargin import Intercept, LinearObjective, LinearSVC, LinearSVR, PegasosClassifier, Problem
 from maxmargin.losses import (
     EPSILON_INSENSITIVE,
     HINGE,
@@ -44,6 +45,14 @@ def separable(n=40, d=3, seed=0):
     return as_float32(X), y
 
 
+def with_margin(n=80, seed=0):
+    """Two classes of three features on both sides of a plane, with a margin."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = np.where(X @ [1.0, -2.0, 0.5] > 0.0, 1, -1)
+    return X + 0.3 * y[:, np.newaxis] * np.array([1.0, -2.0, 0.5]) / 2.3, y
+
+
 def overlapping(n=60, d=4, seed=0):
     """Two classes that no hyperplane separates, off the origin, a third of the values zero."""
     rng = np.random.default_rng(seed)
@@ -71,6 +80,20 @@ def classes(n=60, d=4, n_classes=5, seed=0):
     X = rng.normal(size=(n, d)) + rng.normal(size=(n_classes, d))[y] + 0.5
     X[rng.random((n, d)) < 1 / 3] = 0.0
     return as_float32(X), y
+
+
+def clusters(n_classes, n=None, d=8, seed=0, noise=0.1):
+    """Classes of equal size, each around a place of its own."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n or 3 * n_classes) % n_classes
+    return rng.normal(size=(n_classes, d))[y] + noise * rng.normal(size=(len(y), d)), y
+
+
+def many_classes(n_classes=20, n=200):
+    """Classes that overlap, with so many pairs that a short time does not suffice for all."""
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % n_classes
+    return rng.normal(size=(n, 3)) + rng.normal(size=(n_classes, 3))[y], y
 
 
 def joint(X, y, n_classes, intercept=Intercept.NONE, *, C=1.0, weights=None, scaling=1.0):
@@ -107,6 +130,25 @@ def objective_of(
     return LinearObjective(Problem(X, y, cost), loss, intercept, scaling)
 
 
+def larger(loss=HINGE, intercept=Intercept.FREE, C=0.1):
+    """An Objective on 2,000 rows of a noisy plane."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 20))
+    y = X @ rng.normal(size=20) / 2 + 0.5 + rng.normal(size=2000)
+    y = np.where(y > 0, 1.0, -1.0) if loss.one_sided else y
+    return objective_of(loss, intercept, C=C, X=X, y=y)
+
+
+@cache
+def weighted(loss, intercept, storage="dense"):
+    """An Objective with costs that differ by sample, and an intercept that is scaled."""
+    objective = objective_of(loss, intercept, C=1.7, scaling=2.5, weights=weights_for(60))
+    X = store(objective.problem.X, storage)
+    return objective_of(
+        loss, intercept, X=X, y=objective.problem.y, C=1.7, scaling=2.5, weights=weights_for(60)
+    )
+
+
 def weights_for(n, seed=0):
     """Costs that differ by sample, some of them 0."""
     rng = np.random.default_rng(seed)
@@ -126,3 +168,8 @@ def free_svc(C=1.0, **settings):
 def free_svr(C=1.0, **settings):
     """LinearSVR with a free intercept, unless told otherwise."""
     return LinearSVR(**{"C": C, "penalized_intercept": False, **settings})
+
+
+def loose_pegasos(**settings):
+    """PegasosClassifier with a seed, and a tolerance that it reaches soon."""
+    return PegasosClassifier(**({"lam": 1e-2, "tol": 0.05, "random_state": 0} | settings))

@@ -3,6 +3,7 @@
 import math
 from dataclasses import astuple
 from functools import cache
+from typing import Any
 
 import hypothesis.extra.numpy as hnp
 import numpy as np
@@ -10,27 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from choices import ALL_INTERCEPTS, HINGES, REGULARIZED_LOSSES
 from maxmargin import Certificate, Intercept, Problem, Status, _core, certify
 from maxmargin.certificate import relative, total
-from maxmargin.losses import HINGE, SQUARED_HINGE
+from maxmargin.losses import HINGE
 from maxmargin.objectives import PrimalDual
 from reference import objective as textbook
-from synthetic import (
-    INTERCEPTS,
-    LOSSES,
-    REGULARIZED,
-    data_for,
-    objective_of,
-    separable,
-    solve,
-    weights_for,
-)
+from synthetic import LOSSES, data_for, objective_of, separable, solve, weights_for
 
-REGULARIZED_LOSSES = pytest.mark.parametrize(
-    "loss", [LOSSES[name] for name in REGULARIZED], ids=REGULARIZED
-)
 ALL_LOSSES = pytest.mark.parametrize("loss", LOSSES.values(), ids=list(LOSSES))
-ALL_INTERCEPTS = pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
 
 N, D = 20, 3
 NUMBERS = st.floats(-1e3, 1e3)
@@ -240,7 +229,7 @@ def test_margin_is_the_distance_to_the_corridor():
     assert certify(objective_of(HINGE, X=X, y=y), 0 * w, 0.0, np.zeros(40)).margin == math.inf
 
 
-@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=["hinge", "squared_hinge"])
+@HINGES
 def test_slack_sum_is_that_of_the_samples_with_a_weight(loss):
     X, y = data_for(loss, N, D)
     weight = weights_for(N)
@@ -283,7 +272,7 @@ def test_a_dual_of_zero_proves_nothing_relative():
 
 
 def certificate_with(**values):
-    numbers = {"primal": 1.0, "dual": 0.5, "gap": 0.5, "relative_gap": 1.0}
+    numbers: dict[str, Any] = {"primal": 1.0, "dual": 0.5, "gap": 0.5, "relative_gap": 1.0}
     support = {"n_support_free": 1, "n_support_bounded": 2, "status": Status.OPTIMAL}
     others = {"kkt_violation": 0.1, "margin": 0.5, "slack_sum": 3.0}
     return Certificate(**(numbers | support | others | values))

@@ -40,7 +40,8 @@ def test_some_docstring_has_examples():
 
 def resolved(name):
     """The object of a dotted name."""
-    module, rest = name, []
+    module = name
+    rest: list[str] = []
     while True:
         try:
             found = importlib.import_module(module)

@@ -2,6 +2,7 @@
 
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -63,11 +64,8 @@ def test_the_distance_is_that_of_one_problem():
 @pytest.mark.parametrize("model", [free_svc(), SVC(), PegasosClassifier(averaging="uniform")])
 @pytest.mark.parametrize("n_iter", [0, 1, 7])
 def test_a_warning_is_a_sentence(model, kind, status, n_iter):
-    class Solved:
-        certificate = kind.with_status(status)
-
-    Solved.status = status
-    model.solutions_, model.n_iter_ = (Solved, Solved), np.array([n_iter, 0])
+    solved = SimpleNamespace(certificate=kind.with_status(status), status=status)
+    model.solutions_, model.n_iter_ = (solved, solved), np.array([n_iter, 0])
     text = model._unproven()
     if status is Status.OPTIMAL:
         assert text == ""

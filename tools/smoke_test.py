@@ -1,5 +1,7 @@
 """What a wheel must do in an environment of its own: fit, predict, prove."""
 
+from pathlib import Path
+
 import numpy as np
 
 import maxmargin
@@ -14,4 +16,8 @@ for model in (LinearSVC(), SVC()):
         raise SystemExit(f"{model} is not proven: {certificate.sentence()}")
 if SVC().fit(X, y).score(X, y) < 0.8:
     raise SystemExit("SVC has not learnt the training set")
+if not all(
+    (Path(maxmargin.__file__).parent / name).is_file() for name in ("_core.pyi", "py.typed")
+):
+    raise SystemExit("the wheel has no types")
 print(f"maxmargin {maxmargin.__version__} works")

@@ -1,11 +1,11 @@
 """Certificate: the proof that goes with every fitted model.
 
-Each kind of problem judges its own points (`maxmargin.objectives`), and nothing else does: the
-judgement knows nothing of the solver that made the point. It recomputes every product from the
-rows, with the formulas of `core/objective/certificate.hpp`, which share nothing with the solvers'
-own. There are two exceptions: the values of f of a large kernel machine come from the solver's
-float32 kernel rows, summed again (docs/certificates.md), and classes whose first epochs were made
-together, and that were stopped, have their products from common passes.
+Each kind of problem certifies its own points (`maxmargin.objectives`), and nothing else does: the
+certificate depends on nothing of the solver that found the point. It recomputes every product from
+the rows, with the formulas of `core/objective/certificate.hpp`, which share nothing with those of
+the solvers. There are two exceptions: the values of f of a large kernel machine come from the
+solver's float32 kernel rows, summed again (docs/certificates.md), and classes that shared their
+first epochs and were then stopped have their products from common passes.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def relative(gap: float, dual: float, negligible: float = 0.0) -> float:
 
 
 def certificate_of_sums(
-    part: _core.Tally,
+    part: _core.CertificateSums,
     values: tuple[float, float, float],
     square: float,
     negligible: float,

@@ -70,9 +70,9 @@ class Loss:
         return cost * (slack if self.bounded else slack**2)
 
     def box(self, y: Array, cost: Array) -> Box:
-        """Where β may lie. A sample of cost 0 has no say: its β is 0."""
-        reach = np.where(cost > 0.0, cost if self.bounded else np.inf, 0.0)
-        lower, upper = -reach, reach
+        """Where β may lie. A sample of cost 0 does not count: its β is 0."""
+        bound = np.where(cost > 0.0, cost if self.bounded else np.inf, 0.0)
+        lower, upper = -bound, bound
         if self.one_sided:
             lower, upper = np.where(y > 0.0, 0.0, lower), np.where(y < 0.0, 0.0, upper)
         return Box(lower, upper, self.curvature(cost))

@@ -15,7 +15,7 @@ from maxmargin.objectives.base import NO_SHARES, Shares
 
 
 class Record(NamedTuple):
-    """One look at the progress of a fit."""
+    """One gap check of a fit."""
 
     time: float
     epoch: int
@@ -85,7 +85,7 @@ class Solution:
     state: Any = field(default=None, repr=False)
 
     def without_samples(self, *, weights: bool) -> Solution:
-        """Return it without β and the solver's state, and if told so without w."""
+        """Return it without β and the solver's state, and if wanted without w."""
         nothing = np.empty(0)
         return replace(self, beta=nothing, state=None, w=self.w if weights else nothing)
 
@@ -98,8 +98,8 @@ class Solution:
 class NotSeparableError(ValueError):
     """No hard margin exists: a point of one class's convex hull all but meets one of the other's.
 
-    A margin below a millionth of the largest distance from one of the samples counts as none, as
-    numbers cannot tell it from none.
+    A margin below a millionth of the largest distance from one of the samples counts as none: it is
+    lost in rounding.
 
     Attributes
     ----------

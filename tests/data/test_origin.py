@@ -70,6 +70,7 @@ def test_rows_are_centred_about_their_medians_and_the_rounding_is_known():
     rows = X + 1e9
     rows[1] = 0.1  # for which the difference is not exact
     centre = far_centre(rows, 2.0)
+    assert centre is not None
     apart, origin = centred(rows, centre)
     lost = (rows.astype(np.longdouble) - centre) - apart
     assert origin.error == pytest.approx(float(np.sqrt((lost**2).sum(axis=1).max())), rel=0.01)

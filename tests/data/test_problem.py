@@ -292,19 +292,19 @@ def test_the_order_of_columns_is_checked_within_rows(columns, sound):
 
 
 def extent_of(y, cost):
-    return _core.Extent(np.array(y, dtype=float), np.array(cost, dtype=float))
+    return _core.TargetSummary(np.array(y, dtype=float), np.array(cost, dtype=float))
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 16, 4095, 4096, 4097, 10_000])
 def test_the_extent_is_what_numpy_says(n):
     rng = np.random.default_rng(n)
     y, cost = rng.normal(size=n), rng.uniform(0.0, 2.0, size=n)
-    extent = _core.Extent(y, cost)
-    assert extent.reach == np.abs(y).max()
-    assert extent.total_cost == pytest.approx(cost.sum(), rel=1e-14)
-    assert extent.sound
-    assert not extent.signs
-    assert extent.alike == (n == 1)
+    target_summary = _core.TargetSummary(y, cost)
+    assert target_summary.max_abs == np.abs(y).max()
+    assert target_summary.total_cost == pytest.approx(cost.sum(), rel=1e-14)
+    assert target_summary.valid
+    assert not target_summary.is_binary
+    assert target_summary.constant == (n == 1)
 
 
 @pytest.mark.parametrize("place", [0, 4095, 4096, 8999])
@@ -312,7 +312,7 @@ def test_the_extent_is_what_numpy_says(n):
 def test_no_cost_is_negative_or_not_finite(place, value):
     cost = np.ones(9000)
     cost[place] = value
-    assert not _core.Extent(np.ones(9000), cost).sound
+    assert not _core.TargetSummary(np.ones(9000), cost).valid
 
 
 @pytest.mark.parametrize("place", [0, 4095, 4096, 8999])
@@ -320,9 +320,9 @@ def test_no_cost_is_negative_or_not_finite(place, value):
 def test_labels_that_are_not_finite_reach_beyond_everything(place, value):
     y = np.ones(9000)
     y[place] = value
-    extent = _core.Extent(y, np.ones(9000))
-    assert extent.reach == np.inf
-    assert not extent.signs
+    target_summary = _core.TargetSummary(y, np.ones(9000))
+    assert target_summary.max_abs == np.inf
+    assert not target_summary.is_binary
 
 
 def test_signs_are_minus_one_and_one():
@@ -350,5 +350,5 @@ def test_the_same_targets_are_the_same_problem():
     assert problem.with_targets(y, cost) is problem
     other = problem.with_targets(-y, 2.0 * cost)
     assert other.rows is problem.rows
-    assert other.extent.total_cost == 40.0
-    assert problem.extent.total_cost == 20.0
+    assert other.target_summary.total_cost == 40.0
+    assert problem.target_summary.total_cost == 20.0

@@ -19,7 +19,7 @@ def moons(n=300, seed=0):
     return make_moons(n, noise=0.2, random_state=seed)
 
 
-def brackets(bounds, exact):
+def assert_brackets(bounds, exact):
     """Whether the bounds agree with the certificate of the exact problem."""
     optimum = exact.certificate_
     assert isinstance(bounds, ExactCertificate)
@@ -58,7 +58,7 @@ def test_bounds_of_random_problems_bracket_the_exact_optimum(tens):
             exact, some = SVC(tol=1e-6), SVC(landmarks=m, random_state=seed)
         exact.set_params(**options, max_time=5).fit(X, y, weight)
         some.set_params(**options).fit(X, y, weight)
-        brackets(some.exact_certificate(X, y, weight), exact)
+        assert_brackets(some.exact_certificate(X, y, weight), exact)
 
 
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
@@ -69,7 +69,7 @@ def test_bounds_of_several_classes_bracket_the_sum(multi_class, n_classes):
     options = {"multi_class": multi_class, "class_weight": "balanced"}
     some = SVC(landmarks=20, random_state=0, **options).fit(X, y)
     bounds = some.exact_certificate(X, y)
-    brackets(bounds, SVC(tol=1e-6, **options).fit(X, y))
+    assert_brackets(bounds, SVC(tol=1e-6, **options).fit(X, y))
     assert bounds.n_problems == {(2, "ovo"): 1, (2, "ovr"): 1}.get((n_classes, multi_class), 3)
 
 
@@ -94,7 +94,9 @@ def test_rows_of_another_fit_prove_no_more_than_is_true():
     X, y = moons()
     model = SVC(landmarks=30, gamma=1.0, random_state=0).fit(X, y)
     other, labels = moons(seed=1)
-    brackets(model.exact_certificate(other, labels), SVC(gamma=1.0, tol=1e-6).fit(other, labels))
+    assert_brackets(
+        model.exact_certificate(other, labels), SVC(gamma=1.0, tol=1e-6).fit(other, labels)
+    )
 
 
 def test_a_kernel_matrix_serves_too():
@@ -113,7 +115,9 @@ def test_a_kernel_matrix_serves_too():
 def test_a_linear_kernel_off_the_origin_is_bracketed():
     X, y = moons()
     some = SVC(kernel="linear", landmarks=10, random_state=0).fit(X + 30.0, y)
-    brackets(some.exact_certificate(X + 30.0, y), SVC(kernel="linear", tol=1e-6).fit(X + 30.0, y))
+    assert_brackets(
+        some.exact_certificate(X + 30.0, y), SVC(kernel="linear", tol=1e-6).fit(X + 30.0, y)
+    )
     assert some.score(X + 30.0, y) > 0.8
 
 
@@ -130,12 +134,12 @@ def test_embeddings_of_kernel_values_are_bracketed(embedding):
     X, y = moons()
     model = EmbeddedSVC(clone(embedding), free_svc(**HINGE)).fit(X, y)
     bounds = model.exact_certificate(X, y)
-    brackets(bounds, SVC(gamma=1.0, tol=1e-6).fit(X, y))
+    assert_brackets(bounds, SVC(gamma=1.0, tol=1e-6).fit(X, y))
     assert bounds.relative_gap < 1.0
     target = X[:, 0] ** 2
     model = EmbeddedSVR(clone(embedding), free_svr(epsilon=0.05, **TUBE)).fit(X, target)
     exact = SVR(gamma=1.0, epsilon=0.05, tol=1e-6).fit(X, target)
-    brackets(model.exact_certificate(X, target), exact)
+    assert_brackets(model.exact_certificate(X, target), exact)
 
 
 def test_a_sample_gives_an_estimate_with_its_intervals():

@@ -1,5 +1,7 @@
 """Nystroem, FourierFeatures and KernelPCA."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,6 +9,7 @@ from sklearn.base import clone
 from sklearn.decomposition import KernelPCA as PeerKernelPCA
 
 from maxmargin.embeddings import FourierFeatures, KernelPCA, Nystroem
+from maxmargin.embeddings._samples import is_triangular
 from maxmargin.embeddings.landmarks import draw_landmarks
 from maxmargin.kernels import Gaussian, Polynomial, Sigmoid, User
 
@@ -66,6 +69,20 @@ def test_rejection_draws_what_plain_pivoted_cholesky_draws():
         assert pairs.count(pair) / 600 == pytest.approx(share, abs=0.06)
 
 
+@pytest.mark.parametrize("n", [40, 130, 300])
+def test_independent_landmarks_give_a_triangular_root_and_dependent_ones_another(n):
+    X = rows(n)
+    model = Nystroem(n_components=n, gamma=0.5).fit(X)
+    N, K = model.normalization_, model.kernel_(X, X)
+    assert is_triangular(N)
+    np.testing.assert_allclose(N.T @ K @ N, np.eye(n), atol=1e-6)
+    np.testing.assert_allclose(model.transform(X), K @ N, atol=1e-9)
+    twice = Nystroem("linear", n_components=n, random_state=0).fit(X)
+    assert twice.normalization_.shape == (n, 4)
+    Z = twice.transform(X)
+    np.testing.assert_allclose(Z @ Z.T, X @ X.T, atol=1e-9)
+
+
 def test_float32_is_float32_and_near():
     X = rows(500)
     model = Nystroem(n_components=50, random_state=0).fit(X)
@@ -81,8 +98,9 @@ def test_threads_and_blocks_change_nothing(model, monkeypatch):
     model.set_params(random_state=0)
     whole = clone(model).fit(X).transform(X)
     monkeypatch.setattr("maxmargin.embeddings._base._VALUES_PER_BLOCK", 2000)
+    monkeypatch.setattr("maxmargin.embeddings._base._LEAST_ROWS", 16)
     parts = clone(model).set_params(n_jobs=2).fit(X).transform(X)
-    np.testing.assert_allclose(whole, parts, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(whole, parts, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("model", [Nystroem(), FourierFeatures(), KernelPCA()])
@@ -134,9 +152,9 @@ def test_strings_are_samples():
 
 @pytest.mark.parametrize("name", ["landmarks", "n_components", "dtype"])
 def test_nystroem_names_a_wrong_parameter(name):
-    wrong = {"landmarks": "best", "n_components": 0, "dtype": np.int32}[name]
+    wrong: dict[str, Any] = {"landmarks": "best", "n_components": 0, "dtype": np.int32}
     with pytest.raises(ValueError, match=name):
-        Nystroem(**{name: wrong}).fit(rows())
+        Nystroem(**{name: wrong[name]}).fit(rows())
 
 
 def test_fourier_features_come_near_the_kernel():

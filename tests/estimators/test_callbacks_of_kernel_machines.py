@@ -7,6 +7,7 @@ from sklearn.callback import ScoringMonitor
 from sklearn.datasets import load_iris, make_classification
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
+from real_data import CANCER, DIABETES, IRIS
 from synthetic import overlapping, regression
 
 TWO, THREE, NUMBERS = overlapping(), load_iris(return_X_y=True), regression()
@@ -29,7 +30,8 @@ CASES = [
 ]
 
 
-def scores_of(model, X, y, name):
+def scores_of(model, data, name):
+    X, y = data
     monitor = ScoringMonitor(scoring=name)
     model = clone(model).set_callbacks(monitor).fit(X, y)
     rows = monitor.get_logs().data
@@ -40,7 +42,7 @@ def scores_of(model, X, y, name):
 @pytest.mark.parametrize(("model", "data"), CASES, ids=lambda case: str(case)[:50])
 def test_each_gap_check_has_a_score(model, data):
     name = "r2" if is_regressor(model) else "accuracy"
-    fitted, fit, looks = scores_of(model, *data, name)
+    fitted, fit, looks = scores_of(model, data, name)
     history = fitted.history_
     n_looks = len(history) if hasattr(history[0], "gap") else sum(map(len, history))
     assert len(looks) == n_looks > 0
@@ -59,19 +61,19 @@ def test_scores_do_not_change_the_model(model, data):
     model = clone(model)
     if hasattr(model, "random_state"):
         model.set_params(random_state=0)
-    watched, _, _ = scores_of(model, *data, name)
+    watched, _, _ = scores_of(model, data, name)
     alone = model.fit(*data)
     np.testing.assert_allclose(watched.dual_coef_, alone.dual_coef_, atol=1e-2)
 
 
 def test_one_class_without_labels_is_scored_by_the_share_of_inliers():
-    model, fit, looks = scores_of(OneClassSVM(nu=0.2), TWO[0], None, "accuracy")
+    model, fit, looks = scores_of(OneClassSVM(nu=0.2), (TWO[0], None), "accuracy")
     assert looks[-1] == fit == np.mean(model.predict(TWO[0]) == 1)
 
 
 def test_a_kernel_matrix_is_scored_with_its_columns():
     X, y = TWO
-    model, fit, looks = scores_of(SVC(kernel="precomputed"), X @ X.T, y, "accuracy")
+    model, fit, looks = scores_of(SVC(kernel="precomputed"), (X @ X.T, y), "accuracy")
     assert looks[-1] == fit == model.score(X @ X.T, y)
 
 
@@ -79,13 +81,13 @@ def test_class_weights_that_make_nu_infeasible():
     X, y = TWO
     model = NuSVC(nu=0.9, class_weight={-1.0: 10.0})
     with pytest.warns(UserWarning, match="infeasible"):
-        fitted, fit, looks = scores_of(model, X, y, "accuracy")
+        fitted, fit, looks = scores_of(model, (X, y), "accuracy")
     assert looks[-1] == fit == fitted.score(X, y)
 
 
 def test_large_problems_are_scored_at_each_gap_check():
     X, y = make_classification(2000, 8, flip_y=0.2, random_state=0)
-    model, fit, looks = scores_of(SVC(C=100.0, tol=1e-6), X, y, "accuracy")
+    model, fit, looks = scores_of(SVC(C=100.0, tol=1e-6), (X, y), "accuracy")
     assert len(looks) == len(model.history_) > 1
     assert looks[-1] == fit
 
@@ -107,3 +109,27 @@ def test_a_model_that_nobody_asks_for_is_not_made(monkeypatch):
     monkeypatch.setattr(SVC, "_so_far", lambda *args: made.append(args))
     SVC().set_callbacks(Counts()).fit(*THREE)
     assert made == []
+
+
+class Looks:
+    """Counts the looks that a callback is told of."""
+
+    def __init__(self):
+        self.count = 0
+
+    def setup(self, estimator, context): ...
+
+    def teardown(self, estimator, context): ...
+
+    def on_fit_task_begin(self, estimator, context): ...
+
+    def on_fit_task_end(self, estimator, context):
+        self.count += context.task_name == "look"
+        return False
+
+
+@pytest.mark.parametrize(("Model", "data"), [(SVC, CANCER), (SVC, IRIS), (SVR, DIABETES)])
+def test_callbacks_are_told_of_every_look(Model, data):
+    looks = Looks()
+    model = Model().set_callbacks(looks).fit(*data)
+    assert looks.count == sum(len(solution.history) for solution in model.solutions_)

@@ -66,6 +66,7 @@ def test_sparse_rows_are_merged_too():
 def test_equal_rows_of_two_classes_stay_apart():
     X, y = np.zeros((3000, 2)), np.arange(3000) % 2
     groups = equal_rows(X, y, np.ones(3000))
+    assert groups is not None
     assert groups.first.tolist() == [0, 1]
     assert groups.costs.tolist() == [1500.0, 1500.0]
 

@@ -79,7 +79,7 @@ def exact_primal(model, X, y, weight):
     total = sum(v**2 for v in w) / 2
     for x, target, factor in zip(X, y, weight, strict=True):
         f = sum(Fraction(a) * v for a, v in zip(x, w, strict=True)) + b
-        slack = max(abs(Fraction(target) - f) - Fraction(model.epsilon), 0)
+        slack = max(abs(Fraction(target) - f) - Fraction(model.epsilon), Fraction(0))
         total += Fraction(model.C) * Fraction(factor) * slack
     return float(total)
 

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import svm
 from sklearn.metrics.pairwise import rbf_kernel
 
 from maxmargin import (
@@ -21,21 +22,13 @@ from maxmargin import (
 from maxmargin.kernels import Linear
 from maxmargin.losses import HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
-from sklearn import svm
-from synthetic import free_svc
-
-
-def separable(n=80, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 3))
-    y = np.where(X @ [1.0, -2.0, 0.5] > 0.0, 1, -1)
-    return X + 0.3 * y[:, np.newaxis] * np.array([1.0, -2.0, 0.5]) / 2.3, y
+from synthetic import free_svc, with_margin
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
 @pytest.mark.parametrize("rows", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
 def test_the_margin_is_the_largest(kernel, rows):
-    X, y = separable()
+    X, y = with_margin()
     model = SVC(C=np.inf, kernel=kernel, gamma=0.3, tol=1e-8).fit(rows(X), y)
     peer = svm.SVC(C=1e9, kernel=kernel, gamma=0.3, tol=1e-9).fit(X, y)
     certificate = model.certificate_
@@ -56,7 +49,7 @@ def test_two_points():
 
 
 def test_working_sets_find_the_same():
-    X, y = separable(1500)
+    X, y = with_margin(1500)
     problem = Problem(X, y.astype(float), np.ones(len(y)))
     objective = HardMarginObjective(problem, HINGE, kernel=Linear())
     found = [
@@ -110,7 +103,7 @@ def test_the_error_names_the_pair_of_several_classes():
 
 
 def test_samples_of_weight_zero_need_not_be_separated():
-    X, y = separable()
+    X, y = with_margin()
     wrong = y.copy()
     wrong[:5] *= -1
     weight = np.where(np.arange(len(y)) < 5, 0.0, 2.0)
@@ -129,69 +122,9 @@ def test_a_limit_is_not_a_verdict():
     assert set(model.predict(X)) <= {0, 1}
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@pytest.mark.parametrize("rows", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
-def test_a_margin_through_the_origin_is_the_largest(kernel, rows):
-    X, y = separable()
-    hard = SVC(C=np.inf, kernel=kernel, gamma=0.3, fit_intercept=False, tol=1e-6).fit(rows(X), y)
-    soft = SVC(C=1e5, kernel=kernel, gamma=0.3, fit_intercept=False, tol=1e-6).fit(X, y)
-    certificate = hard.certificate_
-    assert certificate.status is Status.OPTIMAL
-    assert certificate.relative_gap <= 1e-6
-    assert certificate.primal == pytest.approx(soft.certificate_.primal, rel=1e-5)
-    assert (y * hard.decision_function(X)).min() == pytest.approx(1.0, rel=1e-9)
-    assert hard.intercept_[0] == 0.0
-    np.testing.assert_allclose(hard.decision_function(X), soft.decision_function(X), atol=1e-3)
-
-
-@pytest.mark.parametrize("n", [60, 1500])
-def test_no_separator_through_the_origin_has_a_witness(n):
-    rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(n, 3)), rng.choice([-1, 1], size=n)
-    with pytest.raises(NotSeparableError, match="through the origin") as caught:
-        SVC(C=np.inf, kernel="linear", fit_intercept=False).fit(X, y)
-    first, second = caught.value.witness
-    assert first.min() >= 0.0 <= second.min()
-    assert not first[y != -1].any()
-    assert not second[y != 1].any()
-    assert first.sum() + second.sum() == pytest.approx(1.0)
-    apart = np.linalg.norm((first - second) @ X)
-    assert apart <= caught.value.distance + 1e-8
-    assert pickle.loads(pickle.dumps(caught.value)).distance == caught.value.distance
-
-
-def test_two_points_on_one_side_of_the_origin():
-    model = SVC(C=np.inf, kernel="linear", fit_intercept=False).fit(
-        [[1.0, 0.0], [0.0, 2.0]], [0, 1]
-    )
-    np.testing.assert_allclose(model.coef_, [[-1.0, 0.5]], rtol=1e-6)
-
-
-@pytest.mark.parametrize("X", [np.zeros((4, 2)), np.ones((4, 2))])
-def test_identical_rows_have_no_separator_through_the_origin(X):
-    with pytest.raises(NotSeparableError, match="through the origin"):
-        SVC(C=np.inf, kernel="linear", fit_intercept=False).fit(X, [0, 1, 0, 1])
-
-
-def test_a_limit_is_not_a_verdict_on_a_margin_through_the_origin():
-    rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(1500, 3)), rng.choice([-1, 1], size=1500)
-    with pytest.warns(Warning, match="stopped by max_iter"):
-        SVC(C=np.inf, kernel="linear", fit_intercept=False, max_iter=1).fit(X, y)
-
-
-def test_samples_of_weight_0_are_left_out_of_a_margin_through_the_origin():
-    X, y = separable()
-    flipped = np.append(y, -y[:3])
-    weight = np.append(np.ones(len(y)), np.zeros(3))
-    given = SVC(C=np.inf, kernel="linear", fit_intercept=False)
-    weighted = given.fit(np.vstack([X, X[:3]]), flipped, weight).coef_
-    np.testing.assert_allclose(weighted, given.fit(X, y).coef_, rtol=1e-6)
-
-
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_a_hard_linear_machine_is_that_of_svc(fit_intercept):
-    X, y = separable()
+    X, y = with_margin()
     linear = free_svc(C=np.inf, fit_intercept=fit_intercept, tol=1e-8).fit(X, y)
     kernel = SVC(C=np.inf, kernel="linear", fit_intercept=fit_intercept, tol=1e-8).fit(X, y)
     np.testing.assert_allclose(linear.coef_, kernel.coef_, rtol=1e-9)
@@ -218,7 +151,7 @@ def test_a_hard_linear_machine_of_overlapping_classes_has_a_witness():
 
 @pytest.mark.parametrize("wrong", [{"penalized_intercept": True}, {"loss": "perceptron"}])
 def test_a_hard_linear_machine_has_a_hinge_and_no_penalised_intercept(wrong):
-    X, y = separable()
+    X, y = with_margin()
     with pytest.raises(ValueError, match=r"got inf\. With the hinge losses"):
         free_svc(C=np.inf, **wrong).fit(X, y)
 
@@ -226,7 +159,7 @@ def test_a_hard_linear_machine_has_a_hinge_and_no_penalised_intercept(wrong):
 @pytest.mark.parametrize("C", [0.0, -1.0, -np.inf, np.nan, "inf"])
 def test_other_c_are_refused(C):
     with pytest.raises(ValueError, match="C must be a positive"):
-        SVC(C=C).fit(*separable())
+        SVC(C=C).fit(*with_margin())
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e4, 1e5])
@@ -244,7 +177,7 @@ def test_a_shift_changes_neither_the_margin_nor_the_verdict(shift):
 
 
 def test_a_dual_point_that_is_not_balanced_proves_nothing():
-    X, y = separable()
+    X, y = with_margin()
     problem = Problem(X, y.astype(float), np.ones(len(y)))
     objective = KernelObjective(problem, HINGE, kernel=Linear())
     beta = np.where(y > 0, 0.1, 0.0)
@@ -253,18 +186,18 @@ def test_a_dual_point_that_is_not_balanced_proves_nothing():
 
 def test_no_time_at_all_leaves_a_model_that_prints():
     with pytest.warns(Warning, match="stopped by max_time"):
-        model = SVC(C=np.inf, max_time=1e-9).fit(*separable(1500))
+        model = SVC(C=np.inf, max_time=1e-9).fit(*with_margin(1500))
     assert "no separator found yet" in str(model.certificate_)
 
 
 def test_an_indefinite_kernel_has_no_margin():
     with pytest.raises(ValueError, match="Mercer"):
-        SVC(C=np.inf, kernel="sigmoid").fit(*separable())
+        SVC(C=np.inf, kernel="sigmoid").fit(*with_margin())
 
 
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_an_indefinite_matrix_or_function_has_no_margin(multi_class):
-    X, y = separable()
+    X, y = with_margin()
 
     def kernel(A, B):
         return A @ B.T - 2.0 * A[:, :1] @ B[:, :1].T
@@ -294,7 +227,7 @@ def test_columns_that_agree_in_size_get_no_advice():
 
 
 def test_many_samples_keep_their_margin():
-    X, y = separable(1500)
+    X, y = with_margin(1500)
     model = SVC(C=np.inf, kernel="linear", tol=1e-4).fit(X, y)
     assert model.certificate_.status is Status.OPTIMAL
     assert (y * model.decision_function(X)).min() == pytest.approx(1.0, abs=1e-3)

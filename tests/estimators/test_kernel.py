@@ -1,34 +1,22 @@
 """SVC and SVR: scikit-learn's names, LIBSVM's answers, and a proof."""
 
 import pickle
-import warnings
 
 import joblib
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import svm
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import scale
 
-from maxmargin import SMO, SVC, SVR, KernelPegasos, Newton, NuSVC, NuSVR, OneClassSVM, Status
-from maxmargin.estimators import _kernel
-from maxmargin.kernels import ChiSquared, Gaussian, Linear
-from sklearn import svm
-from synthetic import STORAGES, store
+from maxmargin import SMO, SVC, SVR, KernelPegasos, Newton, NuSVC, OneClassSVM, Status
+from maxmargin.kernels import Gaussian, Linear
+from real_data import CANCER, DIABETES, DIGITS, IRIS
 
-
-def standardised(loader):
-    X, y = loader(return_X_y=True)
-    return scale(X), y
-
-
-CANCER, IRIS = standardised(load_breast_cancer), standardised(load_iris)
-DIABETES = standardised(load_diabetes)
-DIGITS = (load_digits().data[:600] / 16.0, load_digits().target[:600])
 DATA = pytest.mark.parametrize("data", [CANCER, IRIS, DIGITS], ids=["cancer", "iris", "digits"])
 
 
@@ -92,28 +80,6 @@ def test_storage_and_precision_give_the_same_model(Model):
         values = model.decision_function(other) if Model is SVC else model.predict(other)
         expected = dense.decision_function(X) if Model is SVC else dense.predict(X)
         np.testing.assert_allclose(values, expected, rtol=1e-3, atol=2e-3 * np.abs(expected).max())
-
-
-@DATA
-def test_precomputed_kernels_and_functions_give_the_same_model(data):
-    X, y = data
-    K = rbf_kernel(X, gamma=0.05)
-    named = SVC(gamma=0.05, tol=1e-6).fit(X, y)
-    given = SVC(kernel="precomputed", tol=1e-6).fit(K, y)
-    called = SVC(kernel=lambda A, B: rbf_kernel(A, B, gamma=0.05), tol=1e-6).fit(X, y)
-    typed = SVC(kernel=Gaussian(0.05), tol=1e-6).fit(X, y)
-    expected = named.decision_function(X)
-    np.testing.assert_allclose(given.decision_function(K), expected, atol=1e-3)
-    np.testing.assert_allclose(called.decision_function(X), expected, atol=1e-3)
-    np.testing.assert_allclose(typed.decision_function(X), expected, atol=1e-3)
-    np.testing.assert_array_equal(given.predict(K), named.predict(X))
-
-
-def test_sums_of_kernels_can_be_used():
-    X, y = CANCER
-    model = SVC(kernel=0.5 * Linear() + Gaussian("scale")).fit(X, y)
-    assert model.score(X, y) > 0.97
-    assert model.certificate_.status is Status.OPTIMAL
 
 
 def test_weights_are_repetitions():
@@ -212,120 +178,7 @@ def test_models_can_be_cloned_and_pickled():
     np.testing.assert_array_equal(copy.decision_function(X), model.decision_function(X))
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"C": 0.0}, "C must"),
-        ({"C": -1.0}, "C must"),
-        ({"kernel": "round"}, "kernel"),
-        ({"gamma": -1.0}, "gamma"),
-        ({"degree": 0, "kernel": "poly"}, "degree"),
-        ({"tol": 0.0}, "tol"),
-        ({"cache_size": -1.0}, "cache_size"),
-        ({"decision_function_shape": "all"}, "decision_function_shape"),
-        ({"kernel": lambda A, B: A @ B.T[:, :3]}, "shape"),
-        ({"kernel": lambda A, B: np.full((len(A), len(B)), np.nan)}, "NaN"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "-".join(value),
-)
-def test_wrong_settings_are_named(settings, message):
-    with pytest.raises(ValueError, match=message):
-        SVC(**settings).fit(*IRIS)
-
-
-def test_a_kernel_matrix_must_be_square():
-    X, y = IRIS
-    for K in (X, sparse.csr_array(X)):
-        with pytest.raises(ValueError, match="square"):
-            SVC(kernel="precomputed").fit(K, y)
-
-
-@pytest.mark.parametrize("epsilon", [-0.1, np.nan, "wide"])
-def test_a_wrong_tube_is_named(epsilon):
-    with pytest.raises(ValueError, match="epsilon"):
-        SVR(epsilon=epsilon).fit(*DIABETES)
-
-
-def test_one_class_is_refused():
-    with pytest.raises(ValueError, match="got 1 class"):
-        SVC().fit(IRIS[0][:10], np.zeros(10))
-
-
-def test_one_row_of_each_class_suffices():
-    model = SVC().fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
-    np.testing.assert_array_equal(model.predict([[0.0, 1.0], [1.0, 0.0]]), ["a", "b"])
-
-
 # ---- what a fresh pair of eyes found
-
-
-class Looks:
-    """Counts the looks that a callback is told of."""
-
-    def __init__(self):
-        self.count = 0
-
-    def setup(self, estimator, context): ...
-
-    def teardown(self, estimator, context): ...
-
-    def on_fit_task_begin(self, estimator, context): ...
-
-    def on_fit_task_end(self, estimator, context):  # noqa: ARG002
-        self.count += context.task_name == "look"
-        return False
-
-
-@pytest.mark.parametrize(("Model", "data"), [(SVC, CANCER), (SVC, IRIS), (SVR, DIABETES)])
-def test_callbacks_are_told_of_every_look(Model, data):
-    looks = Looks()
-    model = Model().set_callbacks(looks).fit(*data)
-    assert looks.count == sum(len(solution.history) for solution in model.solutions_)
-
-
-def test_an_indefinite_kernel_proves_nothing():
-    X, y = IRIS
-    with pytest.warns(ConvergenceWarning, match="nothing is proven"):
-        model = SVC(kernel="sigmoid", gamma=0.05, coef0=-1.0).fit(X, y)
-    assert model.certificate_.status is Status.STATIONARY
-    assert not model.certificate_.convex
-    with pytest.warns(ConvergenceWarning, match="nothing is proven"):
-        SVC(kernel="precomputed").fit(3.0 * rbf_kernel(X) - 2.0 * np.eye(150), y)
-
-
-def test_a_kernel_that_is_none_is_refused():
-    X, y = IRIS
-    with pytest.raises(ValueError, match="symmetric"):
-        SVC(kernel=lambda A, B: A @ B.T + np.abs(A[:, :1])).fit(X, y)
-    with pytest.raises(ValueError, match="diagonal"):
-        SVC(kernel="precomputed").fit(-X @ X.T, y)
-    with pytest.raises(ValueError, match="Scale X"):
-        SVC(kernel="linear").fit(1e25 * X, y)
-    with pytest.raises(ValueError, match="coef0"):
-        SVC(kernel="sigmoid", coef0=np.nan).fit(X, y)
-
-
-@pytest.mark.parametrize("scale", [1e-12, 1e10])
-def test_the_cosine_does_not_mind_the_scale(scale):
-    X, y = load_iris(return_X_y=True)
-    model = SVC(kernel="cosine", C=100.0).fit(scale * X, y)
-    assert model.certificate_.status is Status.OPTIMAL
-
-
-@pytest.mark.parametrize("C", [1e4, 1e6])
-def test_a_large_cost_is_solved_in_spite_of_float32(C):
-    X, y = load_iris(return_X_y=True)
-    ours, theirs = (Model(kernel="linear", C=C).fit(X, y) for Model in (SVC, svm.SVC))
-    assert ours.certificate_.status is Status.OPTIMAL
-    assert (ours.predict(X) == theirs.predict(X)).mean() > 0.98
-
-
-def test_gamma_scale_survives_an_offset():
-    X, y = IRIS
-    there, here = SVC(tol=1e-6).fit(X + 1e5, y), SVC(tol=1e-6).fit(X, y)
-    np.testing.assert_allclose(
-        there.decision_function(X + 1e5), here.decision_function(X), atol=1e-3
-    )
 
 
 def test_a_model_without_support_vectors_predicts():
@@ -338,82 +191,6 @@ def test_weights_of_a_linear_kernel_object_and_of_nothing():
     assert SVC(kernel=Linear()).fit(*CANCER).coef_.shape == (1, 30)
     with pytest.raises(NotFittedError):
         _ = SVC(kernel="linear").coef_
-
-
-def test_a_precomputed_model_does_not_carry_its_matrix():
-    X, y = IRIS
-    model = SVC(kernel="precomputed").fit(rbf_kernel(X), y)
-    assert len(pickle.dumps(model)) < 100_000
-
-
-# ---- inputs that trip others up
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-@pytest.mark.parametrize("Model", [SVC, SVR])
-def test_what_is_not_finite_is_refused(Model, value):
-    X, y = IRIS[0].copy(), IRIS[1]
-    X[3, 2] = value
-    with pytest.raises(ValueError, match="X contains"):
-        Model().fit(X, y)
-
-
-@pytest.mark.parametrize("C", [1e-8, 1e8])
-def test_costs_of_any_size_are_solved(C):
-    assert SVC(C=C).fit(*IRIS).certificate_.status is Status.OPTIMAL
-
-
-def test_constant_columns_leave_a_constant():
-    model = SVC().fit(np.ones((6, 2)), [0, 1, 0, 1, 1, 1])
-    np.testing.assert_array_equal(model.predict(np.ones((2, 2))), 1)
-
-
-def test_read_only_rows_empty_rows_and_long_indices():
-    X, y = IRIS
-    rows = sparse.csr_matrix(np.where(X > 0.5, X, 0.0))
-    assert (np.diff(rows.indptr) == 0).any()
-    plain = SVC().fit(rows, y).decision_function(rows)
-    for part in ("indices", "indptr"):
-        setattr(rows, part, getattr(rows, part).astype(np.int64))
-    np.testing.assert_array_equal(SVC().fit(rows, y).decision_function(rows), plain)
-    frozen = X.copy()
-    frozen.setflags(write=False)
-    assert SVC().fit(frozen, y).score(frozen, y) > 0.95
-
-
-def test_columns_of_wildly_different_size_end_with_a_warning():
-    """Float32 kernel values lose the small columns: better said than hidden."""
-    X = IRIS[0] * [1.0, 1e4, 1e-4, 1.0]
-    model = SVC(kernel="linear", max_iter=2000)
-    with pytest.warns(ConvergenceWarning, match="StandardScaler"):
-        model.fit(X, IRIS[1])
-    assert model.certificate_.status is not Status.OPTIMAL
-    assert model.certificate_.relative_gap > model.tol
-    assert np.isfinite(model.decision_function(X)).all()
-
-
-@pytest.mark.parametrize(
-    "model",
-    [SVC(), SVC(kernel="poly"), SVR(), NuSVC(nu=0.3), NuSVR(), OneClassSVM(kernel="linear")],
-    ids=repr,
-)
-@pytest.mark.filterwarnings("ignore:No direction separates")  # true of OneClassSVM here
-def test_columns_of_wildly_different_size_end_by_themselves(model):
-    """Proven, or with a warning that says the gap and what scaling would do."""
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(1100, 8)) * 10.0 ** np.linspace(-4.0, 4.0, 8)
-    y = np.where(X[:, 4] + rng.normal(size=1100) > 0.0, 1.0, -1.0)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvergenceWarning)
-        model.fit(X, y)
-    proven = model.certificate_.status is Status.OPTIMAL
-    assert proven == (not caught)
-    assert proven or "StandardScaler" in str(caught[0].message)
-    assert np.isfinite(model.predict(X)).all()
-
-
-def test_one_row_is_enough_for_regression():
-    np.testing.assert_allclose(SVR().fit([[1.0, 2.0]], [3.0]).predict([[1.0, 2.0]]), 3.0, atol=0.1)
 
 
 # ---- solver=
@@ -465,117 +242,7 @@ def test_pegasos_is_not_a_name_for_regression():
         SVR(solver="pegasos").fit(*DIABETES)
 
 
-@pytest.mark.parametrize("shift", [2.0**20, 2.0**30])
-def test_a_gaussian_does_not_see_a_shift(shift):
-    rng = np.random.default_rng(0)
-    X = rng.integers(-8, 9, size=(200, 2)).astype(float)
-    y = X[:, 0] * X[:, 1] + 8 * rng.normal(size=200) > 0
-    here, there = (SVC(gamma=0.05, tol=1e-6).fit(X + by, y) for by in (0.0, shift))
-    assert there.certificate_.primal == pytest.approx(here.certificate_.primal, rel=1e-5)
-    np.testing.assert_array_equal(here.predict(X), there.predict(X + shift))
-
-
-def test_a_kernel_matrix_is_tried_whole_where_that_is_cheap():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(300, 3)), np.arange(300) % 2
-    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
-    K[0, 18] = K[18, 0] = 10.0  # no inner product of two unit vectors is
-    with pytest.warns(ConvergenceWarning, match="nothing is proven"):
-        model = SVC(kernel="precomputed").fit(K, y)
-    assert model.certificate_.status is Status.STATIONARY
-    assert not model.certificate_.convex
-
-
-@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("scale", [1e-42, 1e-20, 1e20, 1e39])
-def test_scales_beyond_float32_change_nothing(storage, scale):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(1500, 3))
-    y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    model, plain = SVC().fit(storage(scale * X), y), SVC().fit(storage(X), y)
-    assert model.certificate_.status is Status.OPTIMAL
-    assert model.certificate_.dual == pytest.approx(plain.certificate_.dual, rel=2e-3)
-    assert model.score(storage(scale * X), y) > 0.9
-
-
 # ---- kernels of all kinds
-
-
-HISTOGRAMS = (load_digits().data[:300], load_digits().target[:300])
-
-
-@pytest.mark.parametrize("gamma", ["scale", "auto", "median", 0.01])
-@pytest.mark.parametrize("kernel", ["chi2", "histogram_intersection", "laplacian"])
-@pytest.mark.parametrize("storage", STORAGES)
-def test_kernels_of_histograms_by_name(kernel, gamma, storage):
-    X, y = store(HISTOGRAMS[0], storage), HISTOGRAMS[1]
-    model = SVC(kernel=kernel, gamma=gamma).fit(X, y)
-    assert model.certificate_.status is Status.OPTIMAL
-    assert np.isfinite(model.decision_function(X)).all()
-    values = SVR(kernel=kernel, gamma=gamma).fit(X, y).predict(X)
-    assert np.isfinite(values).all()
-
-
-def test_the_gamma_of_chi_squared():
-    X, y = HISTOGRAMS[0] / 16.0, HISTOGRAMS[1]
-    for gamma in ("scale", "auto", "median", 1.0):
-        model = SVC(kernel="chi2", gamma=gamma).fit(X, y)
-        assert model._fitted_kernel == ChiSquared(1.0)
-    assert SVC(kernel="chi2", gamma=0.3).fit(X, y)._fitted_kernel == ChiSquared(0.3)
-    with pytest.raises(ValueError, match="gamma"):
-        SVC(kernel="chi2", gamma="wide").fit(X, y)
-
-
-@pytest.mark.parametrize("Model", [SVC, SVR])
-def test_the_class_of_a_kernel_is_none(Model):
-    with pytest.raises(ValueError, match=r"write kernel=Gaussian\(\)"):
-        Model(kernel=Gaussian).fit(*IRIS)
-
-
-@pytest.mark.parametrize("n", [40, 200])
-@pytest.mark.parametrize("multi_class", ["ovo", "crammer_singer"])
-def test_kernel_values_in_float32_are_proven(n, multi_class):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n, 3)).astype(np.float32)
-    y = np.sign(X[:, 0] + 0.5 * rng.normal(size=n))
-    functions = (lambda A, B: A @ B.T, lambda A, B: np.tanh(A) @ np.tanh(B).T)
-    for function in functions:
-        K = function(X, X)
-        assert K.dtype == np.float32
-        for kernel, rows in (("precomputed", K), (function, X)):
-            model = SVC(kernel=kernel, multi_class=multi_class).fit(rows, y)
-            assert model.certificate_.convex
-            assert model.certificate_.status is Status.OPTIMAL
-
-
-@pytest.mark.parametrize("multi_class", ["ovo", "ovr", "crammer_singer"])
-def test_a_function_that_is_no_kernel_is_refused_at_once(multi_class):
-    X, y = IRIS
-    calls = []
-
-    def kernel(A, B):
-        calls.append(A.shape)
-        return A @ B.T + np.abs(A[:, :1])
-
-    with pytest.raises(ValueError, match="symmetric"):
-        SVC(kernel=kernel, multi_class=multi_class).fit(X, y)
-    assert len(calls) <= 2
-
-
-@pytest.mark.parametrize(("jobs", "expected"), [(1, 20.0), (2, 10.0), (8, 20.0 / 3.0)])
-def test_the_cache_that_is_given_is_that_of_all_pairs(jobs, expected):
-    """Half of it for what they share, half for those that are solved at a time."""
-    assert SVC(cache_size=40.0)._kernel_solver(3, jobs).cache_size == pytest.approx(expected)
-    assert SVC(cache_size=40.0)._kernel_solver(1, jobs).cache_size == 40.0
-
-
-def test_a_given_matrix_is_predicted_from_in_blocks(monkeypatch):
-    X, y = IRIS
-    K = rbf_kernel(X)
-    model = SVC(kernel="precomputed").fit(K, y)
-    whole = model.decision_function(K)
-    monkeypatch.setattr(_kernel, "_VALUES_PER_BLOCK", 300)
-    np.testing.assert_allclose(model.decision_function(K), whole, rtol=1e-12)
 
 
 @pytest.mark.parametrize("n", [150, 1500])

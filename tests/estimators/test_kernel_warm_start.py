@@ -45,7 +45,7 @@ class StopAtOnce:
 
     def on_fit_task_begin(self, estimator, context): ...
 
-    def on_fit_task_end(self, estimator, context):  # noqa: ARG002
+    def on_fit_task_end(self, estimator, context):
         return True
 
 
@@ -66,11 +66,11 @@ def test_a_callback_that_stops_leaves_a_fit_that_can_go_on():
     model = SVC(warm_start=True, tol=1e-12).set_callbacks(StopAtOnce())
     with pytest.warns(ConvergenceWarning, match="warm_start=True"):
         model.fit(X, y)
-    assert model.certificate_.status is Status.INTERRUPTED
-    dual = model.certificate_.dual
+    stopped = model.certificate_
+    assert stopped.status is Status.INTERRUPTED
     model.set_params(tol=1e-5).set_callbacks().fit(X, y)
     assert model.certificate_.status is Status.OPTIMAL
-    assert model.history_[0].dual == pytest.approx(dual, rel=1e-6)
+    assert model.history_[0].dual == pytest.approx(stopped.dual, rel=1e-6)
 
 
 def test_a_warm_start_on_other_data_starts_anew():

@@ -6,11 +6,11 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import svm
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectFromModel
 
-from sklearn import svm
 from synthetic import DTYPES, STORAGES, classes, free_svc, overlapping, store, weights_for
 
 INTERCEPTS = pytest.mark.parametrize(

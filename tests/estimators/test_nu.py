@@ -1,9 +1,12 @@
 """NuSVC, NuSVR and OneClassSVM: the optimum, its proof, and what nu promises."""
 
+from typing import Any
+
 import clarabel
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import svm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -23,12 +26,11 @@ from maxmargin import (
 from maxmargin.kernels import Gaussian
 from maxmargin.losses import EPSILON_INSENSITIVE, HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
-from sklearn import svm
 from synthetic import overlapping, regression
 
 CLASSES = overlapping(160, 4)
 TARGETS = regression(160, 4)
-TIGHT = {"tol": 1e-8, "gamma": 0.2}
+TIGHT: dict[str, Any] = {"tol": 1e-8, "gamma": 0.2}
 NUS = pytest.mark.parametrize("nu", [0.05, 0.2, 0.5, 0.7])
 
 

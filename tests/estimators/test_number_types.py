@@ -5,16 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from maxmargin import (
-    SVC,
-    SVR,
-    LinearSVC,
-    LinearSVR,
-    NuSVC,
-    NuSVR,
-    OneClassSVM,
-    PegasosClassifier,
-)
+from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
 from maxmargin.kernels import ChiSquared, Gaussian, Polynomial, Sigmoid
 from maxmargin.losses import EPSILON_INSENSITIVE
 from maxmargin.solvers import SGD, SMO, Newton

@@ -1,6 +1,7 @@
 """Predictions are those of the model that was fitted, whatever parameters are set afterwards."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,20 +11,13 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
-from maxmargin import (
-    SVC,
-    SVR,
-    NuSVC,
-    NuSVR,
-    OneClassSVM,
-    PegasosClassifier,
-)
+from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
 from synthetic import free_svc, free_svr, overlapping, regression
 
 #: As in scikit-learn, these say how to predict; the others how to fit.
 OF_PREDICTION = {"decision_function_shape", "break_ties", "n_jobs"}
 
-OTHER_VALUES = {
+OTHER_VALUES: dict[str, list[Any]] = {
     "multi_class": ["ovr", "ovo", "crammer_singer"],
     "kernel": ["linear", "rbf", "precomputed", None],
     "loss": ["squared_hinge", "squared"],

@@ -14,7 +14,8 @@ from maxmargin.objectives.base import NEGLIGIBLE
 from maxmargin.objectives.kernel import expansion_blocks
 from maxmargin.objectives.scalar import spread
 from maxmargin.runtime.memory import free_memory
-from maxmargin.solvers import Monitor, Stopping
+from maxmargin.solvers import SMO, Monitor, Stopping
+from recording import recording
 from synthetic import free_svc, joint, overlapping, regression
 
 X, Y = overlapping(40, 3)
@@ -52,10 +53,12 @@ def test_a_negligible_value_of_several_classes(C):
 def test_a_hard_margin_is_hopeless_below_a_millionth_of_the_widest_distance():
     widest = ((X - X[0]) ** 2).sum(axis=1).max()
     hard = posed(kernel=Linear(), hard=True)
-    assert hard.hopeless == pytest.approx(0.5e12 / widest)
-    assert posed(X + 1.0, kernel=Linear(), hard=True).hopeless == pytest.approx(0.5e12 / widest)
-    assert posed(kernel=Linear()).hopeless == math.inf
-    assert posed(0.0 * X, kernel=Linear(), hard=True).hopeless == math.inf
+    assert hard.infeasible_above == pytest.approx(0.5e12 / widest)
+    assert posed(X + 1.0, kernel=Linear(), hard=True).infeasible_above == pytest.approx(
+        0.5e12 / widest
+    )
+    assert posed(kernel=Linear()).infeasible_above == math.inf
+    assert posed(0.0 * X, kernel=Linear(), hard=True).infeasible_above == math.inf
 
 
 def test_slacks_of_a_hard_margin_are_none_or_without_end():
@@ -86,19 +89,32 @@ def test_the_spread_of_equal_targets_is_one():
         assert posed(X, constant, loss=EPSILON_INSENSITIVE, intercept=intercept).unit == 1.0
 
 
+def cache_of(model, n_tasks, jobs):
+    solver = model._kernel_solver(n_tasks, jobs)
+    assert isinstance(solver, SMO)
+    return solver.cache_size
+
+
+@pytest.mark.parametrize(("jobs", "expected"), [(1, 20.0), (2, 10.0), (8, 20.0 / 3.0)])
+def test_the_cache_that_is_given_is_that_of_all_pairs(jobs, expected):
+    """Half of it for what they share, half for those that are solved at a time."""
+    assert cache_of(SVC(cache_size=40.0), 3, jobs) == pytest.approx(expected)
+    assert cache_of(SVC(cache_size=40.0), 1, jobs) == 40.0
+
+
 @pytest.mark.parametrize(
     ("n_tasks", "jobs", "share"),
     [(1, 1, 1.0), (1, 4, 1.0), (3, 1, 0.5), (3, 2, 0.25), (2, 8, 0.25)],
 )
 def test_several_problems_share_half_of_the_cache(n_tasks, jobs, share):
-    assert SVC(cache_size=80.0)._kernel_solver(n_tasks, jobs).cache_size == 80.0 * share
+    assert cache_of(SVC(cache_size=80.0), n_tasks, jobs) == 80.0 * share
 
 
 def test_without_a_given_cache_several_threads_share_half_of_what_is_free(monkeypatch):
     monkeypatch.setattr("maxmargin.estimators._kernel.free_memory", lambda: 8e9)
-    assert SVC()._kernel_solver(3, 2).cache_size == pytest.approx(0.5 * 8000.0 / 2)
-    assert SVC()._kernel_solver(1, 2).cache_size is None
-    assert SVC()._kernel_solver(3, 1).cache_size is None
+    assert cache_of(SVC(), 3, 2) == pytest.approx(0.5 * 8000.0 / 2)
+    assert cache_of(SVC(), 1, 2) is None
+    assert cache_of(SVC(), 3, 1) is None
     assert free_memory() > 0
 
 
@@ -113,18 +129,18 @@ def test_a_warm_start_counts_the_epochs_of_the_same_problem_only():
 
 
 def test_who_waits_is_told_now_and_then(monkeypatch):
-    now, told = [50.0], []
+    now = [50.0]
+    report, told = recording(lambda *_: False)
     monkeypatch.setattr("maxmargin.runtime.monitor.time.perf_counter", lambda: now[0])
-    monitor = Monitor(
-        posed(), Stopping(1e-3, 10), None, lambda record, *_: told.append(record), 0.0
-    )
+    monitor = Monitor(posed(), Stopping(1e-3, 10), None, report, 0.0)
     monitor.stopped()
     assert told == []  # nothing to tell of
     monitor.follow(lambda: (7, 0.5))
     for now[0] in np.arange(100.0, 110.0, 0.01):
         monitor.stopped()
     assert 9 <= len(told) <= 11
-    assert (told[0].epoch, told[0].dual, told[0].gap) == (7, 0.5, math.inf)
+    record, *_ = told[0]
+    assert (record.epoch, record.dual, record.gap) == (7, 0.5, math.inf)
 
 
 def test_a_hard_margin_that_is_not_there_is_refused():

@@ -1,5 +1,7 @@
 """Streams of PegasosClassifier: outliers, weights, failures and parameters that change."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -149,7 +151,12 @@ def test_a_stream_goes_on_in_the_ball_that_fit_left():
 
 @pytest.mark.parametrize("scale", [0.1, 10.0])
 def test_rules_for_gamma_wait_for_rows_that_differ(scale):
-    settings = {"kernel": "poly", "max_support": 500, "random_state": 0, "lam": 1e-3}
+    settings: dict[str, Any] = {
+        "kernel": "poly",
+        "max_support": 500,
+        "random_state": 0,
+        "lam": 1e-3,
+    }
     model, clean = PegasosClassifier(**settings), PegasosClassifier(**settings)
     model.partial_fit(np.zeros((200, 4)), TWO[:200], classes=[0, 1])
     for begin in range(0, 4000, 200):
@@ -165,8 +172,9 @@ def test_rules_for_gamma_wait_for_rows_that_differ(scale):
 @pytest.mark.parametrize("place", [1, 5, 10])
 def test_equal_rows_take_one_place_among_the_support_vectors(row, place, storage):
     y = (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(int)
-    settings = {"kernel": "poly", "degree": 2, "coef0": 1.0, "lam": 1e-3, "random_state": 0}
-    model = PegasosClassifier(max_support=500, **settings)
+    model = PegasosClassifier(
+        1e-3, kernel="poly", degree=2, coef0=1.0, max_support=500, random_state=0
+    )
     for begin in range(0, 3000, 200):
         batch = slice(begin, begin + 200)
         if begin == 200 * place:

@@ -14,7 +14,7 @@ from sklearn.datasets import (
 )
 from sklearn.preprocessing import scale
 
-from maxmargin import SVC, SVR, DataWarning, NuSVC, NuSVR, OneClassSVM
+from maxmargin import SVC, SVR, DataWarning, NuSVC, NuSVR, OneClassSVM, Status
 from synthetic import free_svc, free_svr, overlapping
 
 LOADERS = [load_breast_cancer, load_digits, load_iris, load_wine]
@@ -43,7 +43,8 @@ def test_one_warning_is_enough():
 
 def test_a_gamma_that_tells_all_samples_apart():
     with pytest.warns(DataWarning, match=r"gamma=1e\+06 is so large.* gamma='scale'"):
-        SVC(gamma=1e6).fit(*overlapping(200))
+        model = SVC(gamma=1e6).fit(*overlapping(200))
+    assert model.certificate_.status is Status.OPTIMAL
 
 
 @pytest.mark.parametrize("model", [SVC(C=1e-4), free_svc(C=1e-6)])
@@ -87,7 +88,8 @@ def test_the_warning_can_be_filtered():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", DataWarning)
-        SVC(gamma=1e6).fit(*overlapping(200))
+        model = SVC(gamma=1e6).fit(*overlapping(200))
+    assert model.certificate_.status is Status.OPTIMAL
 
 
 def test_equal_samples_are_no_sign_of_a_large_gamma():

@@ -1,9 +1,11 @@
 """A warm start never changes which problem is solved: after any change it ends like a cold fit."""
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
@@ -43,7 +45,7 @@ KERNEL = {"kernel": "poly", "gamma": 0.7, "cache_size": 1.0, "max_time": 60.0, "
 SOFT = {"fit_intercept": False, "C": 0.2} | KERNEL
 LABELS = {"class_weight": {1: 5.0}}
 
-CASES = [
+CASES: list[tuple[BaseEstimator, dict[str, Any], tuple[Any, ...]]] = [
     (free_svc(loss="hinge"), LINEAR | LABELS | {"loss": "squared_hinge"}, (TWO, THREE)),
     (free_svc(loss="squared_hinge"), LINEAR | LABELS | {"loss": "hinge"}, (TWO, THREE)),
     (free_svc(solver="dual_cd"), LINEAR | LABELS | {"solver": "newton"}, (TWO, THREE)),

@@ -1,6 +1,7 @@
 """A warning names the line of the caller's own code, however deep the fit lies."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,17 +13,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from maxmargin import (
-    SVC,
-    SVR,
-    NuSVC,
-    NuSVR,
-    OneClassSVM,
-    PegasosClassifier,
-)
+from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
 from synthetic import free_svc, free_svr, overlapping, regression
 
-SHORT = {"tol": 1e-300, "max_iter": 1}
+SHORT: dict[str, Any] = {"tol": 1e-300, "max_iter": 1}
 MODELS = [
     *(free_svc(multi_class=kind, **SHORT) for kind in ("ovr", "ovo", "crammer_singer")),
     *(SVC(multi_class=kind, **SHORT) for kind in ("ovr", "ovo", "crammer_singer")),

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import pairwise
 
-from maxmargin import _core
+from formulas import COUNTS, KERNELS, RNG, TEXTBOOK, A, B, scale_gamma
 from maxmargin.kernels import (
     ChiSquared,
     Cosine,
@@ -18,30 +18,15 @@ from maxmargin.kernels import (
     Linear,
     Polynomial,
     Precomputed,
-    Sigmoid,
     Sum,
     User,
     mercer_check,
 )
 from maxmargin.kernels import pairwise as pairwise_values
-from maxmargin.kernels.pairwise import dots, squares
 from maxmargin.kernels.standard import gamma_of
 from maxmargin.solvers.kernel.row_source import KernelSamples
 from synthetic import STORAGES, store
 
-RNG = np.random.default_rng(0)
-A, B = RNG.normal(size=(7, 5)), RNG.normal(size=(9, 5))
-COUNTS = RNG.integers(0, 6, size=(40, 5)).astype(float)
-
-TEXTBOOK = {
-    Linear(): lambda x, z: x @ z,
-    Polynomial(0.3, 2, 1.0): lambda x, z: (0.3 * (x @ z) + 1.0) ** 2,
-    Gaussian(0.4): lambda x, z: np.exp(-0.4 * ((x - z) ** 2).sum()),
-    Laplacian(0.2): lambda x, z: np.exp(-0.2 * np.abs(x - z).sum()),
-    Sigmoid(0.1, 0.5): lambda x, z: np.tanh(0.1 * (x @ z) + 0.5),
-    Cosine(): lambda x, z: x @ z / np.sqrt((x @ x) * (z @ z)),
-}
-KERNELS = pytest.mark.parametrize("kernel", TEXTBOOK, ids=lambda k: type(k).__name__)
 COMPILED = [kernel for kernel in TEXTBOOK if kernel.formula() is not None]
 
 
@@ -200,7 +185,7 @@ def test_gamma_rules(storage):
     distances = ((A[:, None] - A[None]) ** 2).sum(axis=2)[np.triu_indices(7, 1)]
     assert gamma_of("median", X) == pytest.approx(1 / np.median(distances))
     assert gamma_of(0.7, X) == 0.7
-    assert Gaussian("scale").fitted(X).gamma == pytest.approx(1 / (5 * A.var()))
+    assert scale_gamma(X) == pytest.approx(1 / (5 * A.var()))
 
 
 def test_gamma_of_constant_samples_is_one():
@@ -216,63 +201,6 @@ def test_a_wrong_gamma_is_named(gamma):
 
 def test_the_width_of_a_gaussian():
     assert Gaussian.of_width(2.0).gamma == pytest.approx(1 / 8)
-
-
-@KERNELS
-def test_mercer_check_agrees_with_what_is_known(kernel):
-    report = mercer_check(kernel, np.vstack([A, B]))
-    if kernel.mercer:
-        assert report.passed
-    assert not mercer_check(Sigmoid(1.0, -2.0), np.vstack([A, B])).passed
-
-
-def test_the_witness_shows_the_negative_direction():
-    X = np.vstack([A, B])
-    report = mercer_check(Sigmoid(1.0, -2.0), X, n_samples=100)
-    K = Sigmoid(1.0, -2.0)(X[report.rows], X[report.rows])
-    assert report.witness @ K @ report.witness == pytest.approx(report.smallest)
-    assert report.smallest < 0
-    assert len(report.rows) == report.n_samples == 16
-    few = mercer_check(Sigmoid(1.0, -2.0), X, n_samples=5)
-    assert len(set(few.rows.tolist())) == few.n_samples == 5
-
-
-def test_mercer_check_refuses_an_asymmetric_function():
-    with pytest.raises(ValueError, match="not symmetric"):
-        mercer_check(lambda A, B: A @ B.T + A[:, :1], A)
-
-
-def test_mercer_check_takes_lists_and_sparse_matrices():
-    for X in (A.tolist(), sparse.csc_array(A)):
-        assert mercer_check(Gaussian(), X).smallest == pytest.approx(
-            mercer_check(Gaussian(), A).smallest
-        )
-
-
-@pytest.mark.parametrize("n_samples", [0, -3, 2.5])
-def test_mercer_check_needs_a_sample(n_samples):
-    with pytest.raises(ValueError, match="n_samples must be a whole number of at least 1"):
-        mercer_check(Gaussian(), A, n_samples=n_samples)
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_mercer_check_refuses_what_is_not_finite(value):
-    X = A.copy()
-    X[3, 1] = value
-    with pytest.raises(ValueError, match="X contains"):
-        mercer_check(Gaussian(), X)
-    K = np.eye(4)
-    K[2, 2] = value
-    with pytest.raises(ValueError, match="NaN or infinity"):
-        mercer_check(Precomputed(K), np.arange(4.0)[:, np.newaxis])
-
-
-@pytest.mark.parametrize(
-    ("kernel", "message"), [(Gaussian, r"write kernel=Gaussian\(\)"), ("rbf", r"Gaussian\(\) for")]
-)
-def test_mercer_check_says_what_a_kernel_is(kernel, message):
-    with pytest.raises(ValueError, match=message):
-        mercer_check(kernel, A)
 
 
 def test_rounding_is_that_of_the_values():
@@ -291,54 +219,6 @@ def test_rounding_is_that_of_the_values():
         mercer_check(Precomputed(K + 0.1 * noise), places)
     shifted = K - 3.0 * np.eye(30, dtype=np.float32)
     assert not mercer_check(Precomputed(shifted), places).passed
-
-
-@pytest.mark.parametrize("kinds", [(np.float64, np.float32), (np.float32, np.int64)])
-@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
-def test_products_of_wide_sparse_rows_are_those_of_dense_ones(kinds, form):
-    """So wide that none of the two is laid out densely."""
-    A, B = (
-        sparse.random(count, 200_000, 2e-4, format="csr", random_state=count) for count in (30, 40)
-    )
-    A.data, B.data = 9.0 * A.data, 9.0 * B.data
-    A, B = A.astype(kinds[0]).asformat(form), B.astype(kinds[1]).asformat(form)
-    expected = (A.astype(np.float64) @ B.astype(np.float64).T).toarray()
-    assert expected.any()
-    np.testing.assert_allclose(dots(A, B), expected, rtol=1e-12)
-    np.testing.assert_allclose(
-        squares(A), np.asarray(A.astype(np.float64).multiply(A).sum(axis=1)).ravel(), rtol=1e-6
-    )
-
-
-def test_products_of_sparse_rows_are_checked():
-    def eye(n):
-        X = sparse.eye_array(n).tocsr()
-        return _core.Rows(X.data, X.indices, X.indptr, n)
-
-    with pytest.raises(ValueError, match="must be sparse"):
-        _core.sparse_products(eye(3), _core.Rows(np.ones((2, 3))), np.zeros((3, 2)))
-    with pytest.raises(ValueError, match="differ in their features"):
-        _core.sparse_products(eye(3), eye(4), np.zeros((3, 4)))
-    with pytest.raises(ValueError, match="out"):
-        _core.sparse_products(eye(3), eye(3), np.zeros((2, 3)))
-
-
-def test_float32_does_not_hide_an_indefinite_matrix():
-    """An eigenvalue of −1e-3 of the largest is none of rounding, also among 1,000 samples."""
-    rng = np.random.default_rng(0)
-    Q = np.linalg.qr(rng.normal(size=(600, 600)))[0]
-    values = np.linspace(0.01, 1.0, 600)
-    values[0] = -3e-3
-    K = (Q * values) @ Q.T
-    for dtype in (np.float32, np.float64):
-        report = mercer_check(Precomputed(K.astype(dtype)), np.arange(600.0)[:, None], 600)
-        assert not report.passed
-
-
-def test_a_small_scale_hides_no_asymmetry():
-    K = 1e-6 * np.array([[1.0, 0.5], [0.1, 1.0]])
-    with pytest.raises(ValueError, match="not symmetric"):
-        mercer_check(Precomputed(K), np.arange(2.0)[:, None])
 
 
 @pytest.mark.parametrize("kernel", [Laplacian(1.0), HistogramIntersection(), ChiSquared()])

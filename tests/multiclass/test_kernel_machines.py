@@ -1,16 +1,12 @@
 """multi_class= of SVC: layout, labels, weights, habits, errors."""
 
-import os
 import pickle
-import signal
-import threading
-import time
 import warnings
 
 import numpy as np
 import pytest
+from sklearn import svm
 from sklearn.base import clone
-from sklearn.callback import ProgressBar
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
@@ -19,10 +15,9 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 
 from maxmargin import SVC, NotSeparableError, Status
-from maxmargin.estimators import kernel as kernel_estimators
+from maxmargin.estimators import _kernel_classifier
 from maxmargin.solvers import SMO
-from sklearn import svm
-from synthetic import csr, free_svc, overlapping, weights_for
+from synthetic import clusters, csr, free_svc, overlapping, weights_for
 
 IRIS = load_iris(return_X_y=True)
 DIGITS = load_digits(return_X_y=True)
@@ -31,17 +26,11 @@ BY_CLASS = pytest.mark.parametrize("kind", ["ovr", "crammer_singer"])
 X, Y = overlapping(80, 5)
 
 
-def many(n_classes, n=None, d=8, seed=0, noise=0.1):
-    rng = np.random.default_rng(seed)
-    y = np.arange(n or 3 * n_classes) % n_classes
-    return rng.normal(size=(n_classes, d))[y] + noise * rng.normal(size=(len(y), d)), y
-
-
 # ---- layout
 
 
 @BY_CLASS
-@pytest.mark.parametrize("data", [IRIS, many(7, 90)], ids=["three", "seven"])
+@pytest.mark.parametrize("data", [IRIS, clusters(7, 90)], ids=["three", "seven"])
 def test_there_is_a_row_for_each_class(kind, data):
     model = SVC(multi_class=kind).fit(*data)
     K, n = len(model.classes_), len(model.support_)
@@ -119,7 +108,7 @@ def test_the_certificate_is_that_of_the_sum(kind):
 
 
 def test_pairs_keep_both_shapes_of_their_values():
-    data = many(4, 80)
+    data = clusters(4, 80)
     for shape, columns in (("ovo", 6), ("ovr", 4)):
         model = SVC(decision_function_shape=shape, multi_class="ovo").fit(*data)
         assert model.decision_function(data[0]).shape == (80, columns)
@@ -129,7 +118,7 @@ def test_pairs_keep_both_shapes_of_their_values():
 @pytest.mark.parametrize("kernel", ["rbf", "linear", rbf_kernel])
 @pytest.mark.parametrize("stored", [np.asarray, csr], ids=["dense", "csr"])
 def test_pairs_are_predicted_in_blocks_of_rows(kernel, stored, monkeypatch):
-    points, y = many(5, 105, noise=1.0)
+    points, y = clusters(5, 105, noise=1.0)
     rows, sums, sizes = stored(points), SVC._sums, []
 
     def watched(self, *arguments):
@@ -141,7 +130,7 @@ def test_pairs_are_predicted_in_blocks_of_rows(kernel, stored, monkeypatch):
     by_shape = {shape: model.set_params(decision_function_shape=shape).decision_function(rows)
                 for shape in ("ovr", "ovo")}  # fmt: skip
     labels = model.predict(rows)
-    monkeypatch.setattr(kernel_estimators, "VALUES_PER_BLOCK", 200)
+    monkeypatch.setattr(_kernel_classifier, "VALUES_PER_BLOCK", 200)
     monkeypatch.setattr(SVC, "_sums", watched)
     for shape, values in by_shape.items():
         again = model.set_params(decision_function_shape=shape).decision_function(rows)
@@ -166,7 +155,7 @@ def test_labels_can_be_anything_in_any_order(kind, names):
 
 
 def test_many_classes():
-    data = many(300, 700, d=20)
+    data = clusters(300, 700, d=20)
     model = SVC(multi_class="crammer_singer", tol=0.01).fit(*data)
     assert model.dual_coef_.shape == (300, len(model.support_))
     assert model.decision_function(data[0][:7]).shape == (7, 300)
@@ -275,52 +264,6 @@ def test_scikit_learns_tools_work(kind):
     assert model.score(*IRIS) > 0.9
 
 
-def test_callbacks_see_one_problem():
-    joint = SVC(multi_class="crammer_singer")
-    model = clone(joint).set_callbacks(ProgressBar()).fit(*IRIS)
-    np.testing.assert_array_equal(model.dual_coef_, joint.fit(*IRIS).dual_coef_)
-    assert len(model.solutions_) == 1
-
-
-def test_verbose_reports_one_problem(capsys):
-    model = SVC(multi_class="crammer_singer", verbose=1).fit(*IRIS)
-    assert capsys.readouterr().err.count("gap") == len(model.history_)
-
-
-@pytest.mark.parametrize(
-    ("limit", "message"),
-    [({"max_iter": 1}, "max_iter.*Raise max_iter"), ({"max_time": 1e-3}, "max_time.*Raise max_ti")],
-    ids=["iterations", "time"],
-)
-def test_limits_leave_a_usable_model_and_warn(limit, message):
-    data = many(10, 1500, d=30, noise=1.0)
-    model = SVC(multi_class="crammer_singer", C=1e3, tol=1e-12, **limit)
-    with pytest.warns(ConvergenceWarning, match=message):
-        model.fit(*data)
-    assert model.fit_status_ == 1
-    assert model.decision_function(data[0]).shape == (1500, 10)
-
-
-@pytest.mark.parametrize("slow", [False, True], ids=["named", "function"])
-def test_ctrl_c_keeps_the_best_model(slow):
-    def gaussian(A, B):
-        time.sleep(2e-6 * A.shape[0] * B.shape[0])
-        return rbf_kernel(A, B, 0.2)
-
-    data = many(10, 1500, d=30, noise=1.0)
-    setting = {"C": 1e4, "tol": 1e-12, "max_time": 60, "kernel": gaussian if slow else "rbf"}
-    model = SVC(multi_class="crammer_singer", **setting)
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    begin = time.perf_counter()
-    with pytest.raises(KeyboardInterrupt, match=r"interrupted.*of the optimum"):
-        model.fit(*data)
-    timer.join()
-    assert time.perf_counter() - begin < 30.0
-    assert np.isfinite(model.dual_coef_).all()
-    assert model.certificate_.gap >= 0.0
-
-
 def test_the_cost_of_one_problem_is_estimated():
     cost = SVC(multi_class="crammer_singer").estimate_cost(*DIGITS, max_time=0.3)
     assert cost.seconds > 0.0
@@ -328,7 +271,7 @@ def test_the_cost_of_one_problem_is_estimated():
 
 
 def test_an_indefinite_kernel_proves_nothing():
-    data = many(3, 60, noise=1.0)
+    data = clusters(3, 60, noise=1.0)
     model = SVC(kernel="sigmoid", gamma=0.1, coef0=-1.0, multi_class="crammer_singer", max_iter=500)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -341,7 +284,7 @@ def test_an_indefinite_kernel_proves_nothing():
 
 
 def test_a_hard_margin_against_the_rest():
-    data = many(4, 60)
+    data = clusters(4, 60)
     model = SVC(C=float("inf"), multi_class="ovr").fit(*data)
     values = model.decision_function(data[0])
     own = np.arange(4) == data[1][:, None]

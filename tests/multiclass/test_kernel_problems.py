@@ -4,16 +4,12 @@ import numpy as np
 import pytest
 
 import maxmargin.multiclass.kernel_problems as tasks
+import maxmargin.objectives.kernel as objectives
 from maxmargin import SVC, PegasosClassifier, Status
-from maxmargin.kernels import Gaussian
+from maxmargin.kernels import Gaussian, mercer_check
 from maxmargin.multiclass.kernel_problems import shared_samples, table_bytes, tabulated
-from maxmargin.solvers import SMO
-
-
-def clusters(n_classes, n, d=5):
-    rng = np.random.default_rng(0)
-    y = np.arange(n) % n_classes
-    return rng.normal(size=(n_classes, d))[y] + 0.4 * rng.normal(size=(n, d)), y
+from maxmargin.solvers import SMO, KernelPegasos
+from synthetic import clusters
 
 
 @pytest.mark.parametrize(
@@ -31,7 +27,7 @@ def test_a_table_takes_a_quarter_of_a_gigabyte_or_half_of_what_is_given(n, cache
 
 
 def test_the_answer_is_the_same_without_a_table(monkeypatch):
-    X, y = clusters(12, 600)
+    X, y = clusters(12, 600, d=5, noise=0.4)
     with_table = SVC(tol=1e-6).fit(X, y)
     monkeypatch.setattr(tasks, "_TABLE", 0)
     without = SVC(tol=1e-6).fit(X, y)
@@ -41,7 +37,7 @@ def test_the_answer_is_the_same_without_a_table(monkeypatch):
 
 @pytest.mark.parametrize(("cache_size", "given"), [(None, 1000.0), (80.0, 40.0)])
 def test_rows_within_classes_take_half_of_what_is_given(cache_size, given, monkeypatch):
-    X, y = clusters(3, 90, d=40)
+    X, y = clusters(3, 90, d=40, noise=0.4)
     members = [np.flatnonzero(y == label) for label in range(3)]
     megabytes = []
     monkeypatch.setattr(tasks, "SharedSamples", lambda *others: megabytes.append(others[-1]))
@@ -52,23 +48,26 @@ def test_rows_within_classes_take_half_of_what_is_given(cache_size, given, monke
 
 @pytest.mark.parametrize(("n_tasks", "threads"), [(1, 4), (3, 1)])
 def test_threads_work_on_one_problem_or_on_several(n_tasks, threads):
-    model = PegasosClassifier(kernel="rbf")
-    assert model._kernel_solver(n_tasks, 4).n_threads == threads
-    assert SVC()._kernel_solver(n_tasks, 4).n_threads == threads
+    for model, kind in ((PegasosClassifier(kernel="rbf"), KernelPegasos), (SVC(), SMO)):
+        solver = model._kernel_solver(n_tasks, 4)
+        assert isinstance(solver, kind)
+        assert solver.n_threads == threads
 
 
 @pytest.mark.parametrize("values", [1, 7 * 600, 600 * 600])
 def test_a_table_made_of_blocks_is_that_of_the_kernel(values, monkeypatch):
-    X, y = clusters(12, 600)
+    X, y = clusters(12, 600, d=5, noise=0.4)
     members = [np.flatnonzero(y == label) for label in range(12)]
     monkeypatch.setattr(tasks, "VALUES_AT_ONCE", values)
-    at, table = tabulated(X, Gaussian(0.2), members, lambda: False)
+    made = tabulated(X, Gaussian(0.2), members, lambda: False)
+    assert made is not None
+    at, table = made
     np.testing.assert_allclose(table(at, at), Gaussian(0.2)(X, X), rtol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_table_ends_with_the_time(monkeypatch):
-    X, y = clusters(12, 600)
+    X, y = clusters(12, 600, d=5, noise=0.4)
     rows = []
 
     class Slow(Gaussian):
@@ -81,3 +80,19 @@ def test_a_table_ends_with_the_time(monkeypatch):
     assert model.certificate_.status is Status.STOPPED_BY_TIME
     assert len(rows) < 300
     assert model.predict(X[:3]).shape == (3,)
+
+
+@pytest.mark.parametrize("C", [1.0, np.inf])
+def test_classes_against_the_rest_ask_once_whether_a_matrix_is_one_of_a_kernel(monkeypatch, C):
+    X, y = clusters(5, 60)
+    asked = []
+
+    def check(*args, **options):
+        asked.append(args)
+        return mercer_check(*args, **options)
+
+    monkeypatch.setattr(objectives, "mercer_check", check)
+    K = Gaussian(0.5)(X, X)
+    model = SVC(kernel="precomputed", multi_class="ovr", C=C).fit(K, y)
+    assert model.certificate_.status is Status.OPTIMAL
+    assert len(asked) == 1

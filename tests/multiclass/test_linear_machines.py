@@ -1,36 +1,30 @@
 """multi_class= of LinearSVC: layout, labels, votes, weights, errors."""
 
+import itertools
 import os
 import pickle
 import signal
 import threading
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
+from sklearn import svm
 from sklearn.base import clone
 from sklearn.callback import ProgressBar
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.multioutput import MultiOutputClassifier
-from sklearn.preprocessing import scale
 
 from maxmargin import SVC, LinearSVC, Status
-from maxmargin.data.targets import class_labels
 from maxmargin.multiclass.decomposition import votes
-from maxmargin.solvers import SGD, DualCD, KernelPegasos, Pegasos
-from sklearn import svm
-from synthetic import csr, free_svc, overlapping, weights_for
+from maxmargin.solvers import SGD, DualCD, KernelPegasos
+from synthetic import clusters, csr, free_svc, overlapping, weights_for
 
 IRIS = load_iris(return_X_y=True)
 KINDS = pytest.mark.parametrize("kind", ["ovr", "crammer_singer", "ovo"])
 X, Y = overlapping(80, 5)
-
-
-def many(n_classes, n=None, d=8, seed=0):
-    rng = np.random.default_rng(seed)
-    y = np.arange(n or 3 * n_classes) % n_classes
-    return rng.normal(size=(n_classes, d))[y] + 0.1 * rng.normal(size=(len(y), d)), y
 
 
 # ---- layout
@@ -38,7 +32,7 @@ def many(n_classes, n=None, d=8, seed=0):
 
 @pytest.mark.parametrize(("kind", "rows"), [("ovr", 4), ("crammer_singer", 4), ("ovo", 6)], ids=str)
 def test_coef_has_a_row_for_each_class_or_pair(kind, rows):
-    data = many(4, 60)
+    data = clusters(4, 60)
     model = free_svc(multi_class=kind).fit(*data)
     assert model.coef_.shape == (rows, 8)
     assert model.intercept_.shape == (rows,)
@@ -67,7 +61,7 @@ def test_two_classes_of_one_problem_are_the_binary_model_of_twice_c():
 
 
 def test_one_against_one_is_svc_with_a_linear_kernel():
-    setting = {"C": 0.5, "tol": 1e-8}
+    setting: dict[str, Any] = {"C": 0.5, "tol": 1e-8}
     ours = free_svc(multi_class="ovo", **setting).fit(*IRIS)
     kernel = SVC(kernel="linear", **setting).fit(*IRIS)
     np.testing.assert_allclose(ours.coef_, kernel.coef_, rtol=1e-3, atol=1e-3)
@@ -77,6 +71,20 @@ def test_one_against_one_is_svc_with_a_linear_kernel():
     pairs = IRIS[0] @ ours.coef_.T + ours.intercept_
     np.testing.assert_allclose(ours.decision_function(IRIS[0]), votes(pairs, 3))
     np.testing.assert_array_equal(ours.support_, np.sort(kernel.support_))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7, 30])
+def test_votes_count_the_pairs_that_a_class_wins(n_classes):
+    pairs = list(itertools.combinations(range(n_classes), 2))
+    values = np.random.default_rng(0).normal(size=(5, len(pairs)))
+    values[0, 0] = 0.0  # for the second
+    wins, sums = np.zeros((2, 5, n_classes))
+    for (one, other), f in zip(pairs, values.T, strict=True):
+        wins[:, one] += f > 0.0
+        wins[:, other] += f <= 0.0
+        sums[:, one] += f
+        sums[:, other] -= f
+    np.testing.assert_allclose(votes(values, n_classes), wins + sums / (3 * (np.abs(sums) + 1)))
 
 
 def test_liblinear_classifies_alike():
@@ -116,47 +124,11 @@ def test_labels_can_be_anything_in_any_order(kind, names):
     assert model.score(IRIS[0], labels) > 0.9
 
 
-LABELS = [
-    bool, np.int8, np.uint16, np.int32, np.int64, np.uint64, ">i4",
-    np.float16, np.float32, np.float64, ">f8", np.longdouble,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("dtype", [*LABELS, "U3"], ids=str)
-@pytest.mark.parametrize("values", [[1, 0, 0, 1], [0, 0, 1, 1], [1, 0, 1, 0, 0]], ids=str)
-def test_two_labels_are_those_that_numpy_finds(values, dtype):
-    y = np.array(values).astype(dtype)
-    for view in (y, y[::-1], np.repeat(y, 2)[::2]):
-        classes = class_labels(view)
-        np.testing.assert_array_equal(classes, np.unique(y))
-        assert classes.dtype == np.unique(y).dtype
-
-
-@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64, np.float32, np.float64])
-@pytest.mark.parametrize("place", [2, 4095, 4096, 4098, 9999])
-def test_a_third_label_is_found_wherever_it_is(dtype, place):
-    y = (np.arange(10_000) % 2).astype(dtype)
-    y[place] = -3
-    np.testing.assert_array_equal(class_labels(y), [-3, 0, 1])
-
-
-def test_negative_labels_come_first():
-    assert class_labels(np.array([3, -2, 3, -2])).tolist() == [-2, 3]
-    assert class_labels(np.array([-0.0, 1.0, 0.0, 1.0])).tolist() == [0.0, 1.0]
-
-
-def test_labels_out_of_line_in_memory():
-    records = np.zeros(6, dtype=[("gap", "i1"), ("label", "f8")])
-    records["label"] = [1.0, 2.0, 1.0, 2.0, 2.0, 1.0]
-    assert not records["label"].flags.aligned
-    np.testing.assert_array_equal(class_labels(records["label"]), [1.0, 2.0])
-
-
 @KINDS
 def test_a_thousand_classes(kind):
     if kind == "ovo":
         pytest.skip("half a million problems")
-    data = many(1000, 2100, d=20)
+    data = clusters(1000, 2100, d=20)
     model = free_svc(multi_class=kind, tol=0.1, max_iter=3, solver="dual_cd")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -271,7 +243,7 @@ def test_verbose_reports_one_problem(capsys):
 
 
 def test_a_fit_stopped_by_time_warns_with_its_gap():
-    data = many(10, 3000, d=30)
+    data = clusters(10, 3000, d=30)
     model = free_svc(multi_class="crammer_singer", C=1e4, tol=1e-12, max_iter=None, max_time=0.05)
     noisy = data[0] + np.random.default_rng(0).normal(size=data[0].shape)
     with pytest.warns(ConvergenceWarning, match="stopped by max_time.*Raise max_time"):
@@ -280,7 +252,7 @@ def test_a_fit_stopped_by_time_warns_with_its_gap():
 
 
 def test_ctrl_c_keeps_the_best_model():
-    data = many(10, 3000, d=30)
+    data = clusters(10, 3000, d=30)
     noisy = data[0] + np.random.default_rng(0).normal(size=data[0].shape)
     model = free_svc(multi_class="crammer_singer", C=1e4, tol=1e-12, max_iter=None, max_time=60)
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
@@ -289,69 +261,6 @@ def test_ctrl_c_keeps_the_best_model():
         model.fit(noisy, data[1])
     timer.join()
     assert np.isfinite(model.coef_).all()
-
-
-# ---- one problem by stochastic steps
-
-
-def stochastic(solver, **settings):
-    common = {"lam": 0.1, "tol": 0.05, "max_iter": 500, "random_state": 0}
-    return free_svc(multi_class="crammer_singer", solver=solver, **(common | settings))
-
-
-STEPS = pytest.mark.parametrize(
-    "solver", ["pegasos", "sgd", Pegasos(projection=True), SGD(rule="momentum")], ids=str
-)
-NAMES = np.array(["ant", "bee", "cat"])[IRIS[1]]
-SCALED = scale(IRIS[0])
-
-
-@STEPS
-@pytest.mark.parametrize("form", [np.asarray, csr], ids=["dense", "csr"])
-def test_stochastic_steps_prove_the_gap_of_the_same_problem(solver, form):
-    model = stochastic(solver).fit(form(SCALED), NAMES)
-    exact = free_svc(lam=0.1, multi_class="crammer_singer", tol=1e-6).fit(SCALED, NAMES)
-    assert model.solution_.solver == ("pegasos" if "egasos" in str(solver) else "sgd")
-    assert model.certificate_.status is Status.OPTIMAL
-    assert model.certificate_.dual <= exact.certificate_.primal
-    assert exact.certificate_.dual <= model.certificate_.primal
-    assert model.coef_.shape == (3, 4)
-    assert model.score(form(SCALED), NAMES) > 0.8
-    assert (model.predict(SCALED) == exact.predict(SCALED)).mean() > 0.9
-
-
-@STEPS
-def test_the_same_random_state_gives_the_same_bits(solver):
-    first, second = (stochastic(solver).fit(SCALED, NAMES) for _ in range(2))
-    np.testing.assert_array_equal(first.coef_, second.coef_)
-    other = stochastic(solver, random_state=1).fit(SCALED, NAMES)
-    assert (other.coef_ != first.coef_).any()
-
-
-@STEPS
-def test_a_gap_not_reached_is_told(solver):
-    model = stochastic(solver, tol=1e-9, max_iter=3)
-    with pytest.warns(ConvergenceWarning, match=r"proven within .* % .*Raise max_iter"):
-        model.fit(SCALED, NAMES)
-    assert model.certificate_.status is Status.STOPPED_BY_ITERATIONS
-    assert model.n_iter_ == 3
-
-
-@STEPS
-def test_weights_are_costs_of_stochastic_steps(solver):
-    weights = np.where(IRIS[1] == 2, 3.0, 1.0)
-    ours = stochastic(solver, lam=None, C=0.05, class_weight={"cat": 3.0}).fit(SCALED, NAMES)
-    theirs = stochastic(solver, lam=None, C=0.05).fit(SCALED, NAMES, sample_weight=weights)
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("solver", ["pegasos", "sgd"])
-def test_a_stochastic_fit_goes_on_from_the_exact_one(solver):
-    model = free_svc(lam=0.1, multi_class="crammer_singer", tol=1e-6, warm_start=True)
-    model.fit(SCALED, NAMES)
-    model.set_params(solver=solver, tol=1e-3).fit(SCALED, NAMES)
-    assert model.n_iter_ == 0
-    assert model.certificate_.relative_gap <= 1e-3
 
 
 # ---- refused
@@ -406,6 +315,6 @@ def test_when_time_is_over_no_problem_is_begun(kind, solver):
         pytest.skip("not a solver of the one problem of all classes")
     model = free_svc(multi_class=kind, solver=solver, max_time=1e-9, tol=1e-9)
     with pytest.warns(ConvergenceWarning, match="max_time"):
-        model.fit(*many(6, 600))
+        model.fit(*clusters(6, 600))
     assert {solution.status for solution in model.solutions_} == {Status.STOPPED_BY_TIME}
     assert all(np.max(solution.n_iter) <= 1 for solution in model.solutions_)

@@ -186,3 +186,16 @@ def test_the_dual_value_is_a_lower_bound_even_where_digits_cancel(seed):
     model = free_svc(C=1e6, loss="squared_hinge", fit_intercept=False).fit(X, y)
     certificate, cost = model.certificate_, np.full(30, EXTENDED(1e6))
     assert certificate.dual <= dual(model, X, y, cost) + 1e-9 * certificate.primal
+
+
+@HOSTILE
+@pytest.mark.parametrize("seed", [4, 5, 6, 7, 13])
+def test_two_classes_in_one_problem_are_judged_by_the_weights_that_are_given_back(seed):
+    """An intercept of 4e7, whose last digit a cost of 1e7 makes visible."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 2)) + 4e7
+    y = np.where(X[:, 0] - 4e7 > 0.1 * rng.normal(size=30), 1.0, -1.0)
+    model = free_svc(C=1e7, loss="hinge", multi_class="crammer_singer", random_state=0)
+    model.set_params(max_iter=200).fit(X, y)
+    true = exact_hinge_primal(model, X, y, 2e7) / 2  # half the binary problem at twice the cost
+    assert abs(model.certificate_.primal - true) <= 1e-9 * true

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from extended import duplicates, tiny_spread, two_far_clusters
 from maxmargin import SVC, SVR, Status
 from maxmargin.kernels import Gaussian
 from maxmargin.kernels.pairwise import plain
@@ -32,18 +33,8 @@ def offset_rows(rng, n):
     return rng.normal(size=(n, 4)) + 1e5
 
 
-def tiny_spread(rng, n):
-    return 1.0 + 1e-7 * rng.normal(size=(n, 3))
-
-
 def huge_grid(rng, n):
     return 1e5 * rng.integers(0, 3, size=(n, 6)).astype(float)
-
-
-def two_far_clusters(rng, n):
-    X = rng.normal(size=(n, 2))
-    X[::2] += 1e7
-    return X
 
 
 def outliers(rng, n):
@@ -56,10 +47,6 @@ def one_outlier_first(rng, n):
     X = rng.normal(size=(n, 2))
     X[0] = 1e8
     return X
-
-
-def duplicates(rng, n):
-    return np.repeat(rng.normal(size=(n // 4, 3)) + 300.0, 4, axis=0)
 
 
 ROWS = [

@@ -7,14 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from choices import EXACT, REGULARIZED_LOSSES
 from maxmargin import Status
-from synthetic import INTERCEPTS, LOSSES, REGULARIZED, data_for, objective_of, store
+from synthetic import INTERCEPTS, data_for, objective_of, store
 from synthetic import solve as solve_by
 
-EXACT = pytest.mark.parametrize("solver", ["newton", "dual_cd"])
-REGULARIZED_LOSSES = pytest.mark.parametrize(
-    "loss", [LOSSES[name] for name in REGULARIZED], ids=REGULARIZED
-)
 FEW = settings(max_examples=40)
 SEEDS = st.integers(0, 2**32 - 1)
 SIZES = st.integers(4, 30)

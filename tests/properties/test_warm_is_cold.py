@@ -1,5 +1,7 @@
 """A warm start after a change of the data, or of any parameter, ends where a cold fit ends."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -85,7 +87,7 @@ def made_for(model, *args):
     return X, targets(model, signal, 3)
 
 
-def agree(warm, cold):
+def assert_agree(warm, cold):
     assert warm.certificate_.status is Status.OPTIMAL
     assert cold.certificate_.status is Status.OPTIMAL
     values = warm.certificate_.primal, cold.certificate_.primal
@@ -104,7 +106,7 @@ def test_other_data(model, change):
     X, signal = made()
     warm = fresh(model, warm_start=True).fit(X, targets(model, signal, 3))
     data = CHANGES[change](model, X, signal)
-    agree(warm.fit(*data), fresh(model).fit(*data))
+    assert_agree(warm.fit(*data), fresh(model).fit(*data))
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
@@ -112,10 +114,10 @@ def test_from_csr_rows_to_dense_ones(model):
     X, signal = made()
     y = targets(model, signal, 3)
     warm = fresh(model, warm_start=True).fit(sparse.csr_matrix(X), y)
-    agree(warm.fit(X, y), fresh(model).fit(X, y))
+    assert_agree(warm.fit(X, y), fresh(model).fit(X, y))
 
 
-VALUES = {
+VALUES: dict[str, list[Any]] = {
     "C": [1e-3, 0.3, 50.0],
     "nu": [0.05, 0.45],
     "epsilon": [0.0, 2.0, 50.0],
@@ -157,4 +159,4 @@ def test_other_parameters(model, name):
         except ValueError:  # not a value for this model
             continue
         warm = fresh(model, warm_start=True, **first).fit(X, y)
-        agree(warm.set_params(**{name: value}).fit(X, y), cold)
+        assert_agree(warm.set_params(**{name: value}).fit(X, y), cold)

@@ -39,11 +39,11 @@ ONES = csr((np.abs(X) > 1) * 1.0)
 @contextlib.contextmanager
 def failing(after=0, times=1, least=0):
     """Let the allocations after so many fail, of those of at least so many bytes."""
-    _core.fail_allocations(after, times, least)
+    _core.fail_allocations(after, times, least)  # type: ignore[attr-defined] # of builds for tests
     try:
         yield
     finally:
-        _core.fail_allocations(0, 0)
+        _core.fail_allocations(0, 0)  # type: ignore[attr-defined]
 
 
 def each_failure(fit):
@@ -55,7 +55,7 @@ def each_failure(fit):
                 result = fit()
             except MemoryError:
                 result = None
-            if _core.failed_allocations() == 0:
+            if _core.failed_allocations() == 0:  # type: ignore[attr-defined]
                 return
         yield result
         after += 1 + after // 8
@@ -132,16 +132,14 @@ def test_the_cache_of_rows_under_a_shortage_that_comes_and_goes():
 
 @pytest.mark.parametrize("rows", [X, SPARSE, ONES], ids=["dense", "csr", "indicators"])
 def test_a_gram_matrix_that_memory_failed_for_is_made_anew(rows):
-    problem = Problem(rows, 2.0 * SIGN - 1.0, np.ones(len(SIGN)))
+    problem = Problem(rows, np.where(SIGN, 1.0, -1.0), np.ones(len(SIGN)))
     objective = LinearObjective(problem, SQUARED_HINGE, Intercept.NONE)
 
     def go_on():
         return False
 
     def level():
-        made = _core.NewtonLevel(
-            problem.rows, objective.terms, _core.Bias(0.0, 0.0), False, newton._BLAS
-        )
+        made = _core.NewtonLevel(problem.rows, objective.terms, _core.Bias(0.0, 0.0), newton._BLAS)
         made.start(np.zeros(rows.shape[1] + 1), 0.0, None, go_on)
         return made
 

@@ -5,6 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import Status
+from maxmargin.runtime.stall import StallDetector
 from synthetic import free_svc, free_svr
 
 rng = np.random.default_rng(0)
@@ -27,3 +28,27 @@ def test_coordinate_descent_sees_that_it_stalls(name):
         model.fit(X, y)
     assert model.certificate_.status is Status.STALLED
     assert model.certificate_.relative_gap < 1e-12
+
+
+def test_progress_ends_the_count_of_gap_checks_without_it():
+    stall = StallDetector(patience=2)
+    found = [stall.count(progress) for progress in (True, False, True, False, False)]
+    assert found == [False, False, False, False, True]
+    assert stall.stalled
+
+
+def test_a_solver_may_be_less_patient_for_once():
+    stall = StallDetector(patience=30)
+    assert [stall.count(False, patience=2) for _ in range(2)] == [False, True]
+    assert not stall.stalled
+
+
+def test_progress_is_a_gap_lower_by_a_tenth_or_a_dual_above_its_rounding():
+    stall = StallDetector(patience=2)
+    assert [stall.lowers_gap(gap) for gap in (1.0, 0.95, 0.86, 0.8, 0.7)] == [
+        True, False, False, False, True,
+    ]  # fmt: skip
+    assert [stall.raises_dual(dual, 1e-13) for dual in (-1.0, -1.0, 0.5, 0.5 + 1e-15)] == [
+        True, False, True, False,
+    ]  # fmt: skip
+    assert stall.raises_dual(0.5 + 1e-12)

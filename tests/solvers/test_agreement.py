@@ -4,17 +4,16 @@ from functools import cache
 
 import numpy as np
 import pytest
+from sklearn import svm
 from sklearn.linear_model import Ridge
 
+from choices import ALL_INTERCEPTS, EXACT, HINGES, REGULARIZED_LOSSES
 from maxmargin import Intercept, Status
-from maxmargin.losses import HINGE, SQUARED_HINGE
+from maxmargin.losses import HINGE
 from reference import objective as textbook
-from sklearn import svm
 from synthetic import (
     DTYPES,
-    INTERCEPTS,
     LOSSES,
-    REGULARIZED,
     STORAGES,
     data_for,
     objective_of,
@@ -26,11 +25,6 @@ from synthetic import (
     weights_for,
 )
 
-EXACT = pytest.mark.parametrize("solver", ["newton", "dual_cd"])
-REGULARIZED_LOSSES = pytest.mark.parametrize(
-    "loss", [LOSSES[name] for name in REGULARIZED], ids=REGULARIZED
-)
-ALL_INTERCEPTS = pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
 TOL = 1e-8
 
 
@@ -125,7 +119,7 @@ def test_newton_does_not_depend_on_the_size_of_the_features(loss, intercept, siz
 
 
 @EXACT
-@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=["hinge", "squared_hinge"])
+@HINGES
 @ALL_INTERCEPTS
 def test_separable_data_are_solved(solver, loss, intercept):
     X, y = separable()
@@ -182,7 +176,7 @@ def test_hinge_with_a_free_intercept_is_svc(solver, C):
 
 
 @EXACT
-@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=["hinge", "squared_hinge"])
+@HINGES
 @pytest.mark.parametrize("intercept", [Intercept.NONE, Intercept.PENALIZED], ids=lambda i: i.value)
 def test_liblinear_classifies_alike(solver, loss, intercept):
     X, y = overlapping()

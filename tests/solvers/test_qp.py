@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from choices import ALL_INTERCEPTS, REGULARIZED_LOSSES
 from maxmargin import (
     QP,
     SMO,
@@ -14,6 +15,7 @@ from maxmargin import (
     Intercept,
     KernelObjective,
     LinearObjective,
+    LinearSVR,
     Problem,
     Status,
 )
@@ -22,9 +24,6 @@ from maxmargin.losses import HINGE, PERCEPTRON, SQUARED_HINGE
 from maxmargin.solvers import Monitor, Start, Stopping
 from reference import objective as textbook
 from synthetic import (
-    INTERCEPTS,
-    LOSSES,
-    REGULARIZED,
     STORAGES,
     TUBE,
     data_for,
@@ -36,10 +35,6 @@ from synthetic import (
     weights_for,
 )
 
-REGULARIZED_LOSSES = pytest.mark.parametrize(
-    "loss", [LOSSES[name] for name in REGULARIZED], ids=REGULARIZED
-)
-ALL_INTERCEPTS = pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
 PLAIN = pytest.mark.parametrize(
     "intercept", [Intercept.FREE, Intercept.NONE], ids=lambda i: i.value
 )
@@ -165,13 +160,24 @@ def test_estimators_take_it_by_name():
 # ---- what it stops at, and what it refuses
 
 
+@pytest.mark.parametrize("model", [LinearSVR, SVR])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_tube_as_wide_as_the_targets_needs_no_weights(model, fit_intercept):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2, 40, 2))
+    wide = model(solver="qp", epsilon=10.0, fit_intercept=fit_intercept).fit(X, y[:, 0])
+    assert wide.certificate_.status is Status.OPTIMAL
+    assert wide.certificate_.primal == 0.0
+
+
 def test_limits_stop_it_with_a_point_that_is_worth_something():
     stopped = run(machine(Gaussian(0.3)), max_iter=3)
     assert stopped.status is Status.STOPPED_BY_ITERATIONS
     assert stopped.n_iter == 3
     assert TOL < stopped.certificate.relative_gap < 1.0
-    monitor = Monitor(machine(Gaussian(0.3)), Stopping(TOL, None, 1e-9))
-    assert QP().solve(monitor.objective, monitor, Start()).status is Status.STOPPED_BY_TIME
+    objective = machine(Gaussian(0.3))
+    monitor = Monitor(objective, Stopping(TOL, None, 1e-9))
+    assert QP().solve(objective, monitor, Start()).status is Status.STOPPED_BY_TIME
 
 
 def test_a_tolerance_beyond_double_precision_is_not_claimed():

@@ -9,13 +9,7 @@ from scipy import sparse
 from scipy.stats import binom
 
 from maxmargin import SVC, EmbeddedSVC, LinearSVC, NuSVC, NuSVR, OneClassSVM
-from maxmargin.theory import (
-    margin_bound,
-    maximum_margin,
-    novikoff,
-    nu_property,
-    radius_margin,
-)
+from maxmargin.theory import margin_bound, maximum_margin, novikoff, nu_property, radius_margin
 from synthetic import free_svc, overlapping, separable
 
 
@@ -108,6 +102,7 @@ def test_the_two_forms_of_the_hard_margin_are_one(fit_intercept):
     assert found.value == pytest.approx(found.inverse_norm, rel=1e-8)
     assert found.value <= found.most * (1 + 1e-12)
     assert found.value == pytest.approx(found.most, rel=1e-7)
+    assert found.direction is not None
     assert np.linalg.norm(found.direction) == pytest.approx(1.0)
     assert (y * (X @ found.direction + found.offset)).min() == pytest.approx(found.value)
 

@@ -4,7 +4,9 @@
 // follow: a quarter of an epoch of coordinate descent on text. So the rows are cut into runs of
 // neighbours, and some runs at a time, drawn at random, are gone through side by side, a row of
 // each in a turn. Between two neighbours come many strangers, so epochs do as well as with a full
-// shuffle, which runs read one after the other do not where neighbours have one label.
+// shuffle, which runs read one after the other do not where neighbours have one label. Each run is
+// entered at a place of its own: if all began with their first row, that row would come early in
+// every epoch, and what drifts within an epoch (the bias) would drift the same way in the next.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +31,12 @@ inline void shuffle_rows(Random& random, std::int32_t* order, Size count, Size n
     sorted[k] = static_cast<std::int32_t>(i);
     k += chosen[i];
   }
-  std::vector<Size> runs(static_cast<std::size_t>((count + kRun - 1) / kRun));
-  for (std::size_t r = 0; r < runs.size(); ++r) runs[r] = static_cast<Size>(r) * kRun;
+  struct Run {
+    Size first, entry;
+  };
+  std::vector<Run> runs(static_cast<std::size_t>((count + kRun - 1) / kRun));
+  for (std::size_t r = 0; r < runs.size(); ++r)
+    runs[r] = {static_cast<Size>(r) * kRun, random.below(kRun)};
   const Size n_runs = static_cast<Size>(runs.size()), n_groups = n_runs / kStreams;
   random.shuffle(runs.data(), n_runs);
   std::int32_t* next = order;
@@ -38,8 +44,10 @@ inline void shuffle_rows(Random& random, std::int32_t* order, Size count, Size n
     const Size from = group * n_runs / n_groups, to = (group + 1) * n_runs / n_groups;
     for (Size step = 0; step < kRun; ++step) {
       std::int32_t* const turn = next;
-      for (Size r = from; r < to; ++r)
-        if (runs[r] + step < count) *next++ = sorted[runs[r] + step];
+      for (Size r = from; r < to; ++r) {
+        const Size place = runs[r].first + (runs[r].entry + step) % kRun;
+        if (place < count) *next++ = sorted[place];
+      }
       random.shuffle(turn, next - turn);
     }
   }

@@ -14,7 +14,7 @@
 
 #include <cstring>
 
-#if defined(__GNUC__)
+#if defined(__GNUC__) || defined(__clang__)  // clang-cl says that it is no GCC
 #define MAXMARGIN_INLINE inline __attribute__((always_inline))
 #define MAXMARGIN_INLINED __attribute__((always_inline))  // behind the parameters of a lambda
 #define MAXMARGIN_PREFETCH(address) __builtin_prefetch(address)

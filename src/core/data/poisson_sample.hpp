@@ -9,33 +9,34 @@
 namespace maxmargin {
 
 // The rows drawn, their numbers in [0, 1) and their chances, which the numbers are below.
-struct Draw {
-  std::vector<std::int32_t> places;
+struct PoissonSample {
+  std::vector<std::int32_t> indices;
   std::vector<double> numbers, chances;
 
   void reserve(std::size_t count) {
-    places.reserve(count);
+    indices.reserve(count);
     numbers.reserve(count);
     chances.reserve(count);
   }
 };
 
-// Row k has the chance share + pull * cost_k * squares_k; about `expected` rows are drawn.
-MAXMARGIN_INLINE Draw draw_rows(const double* cost, const double* squares, Size n, double share,
-                                double pull, Size expected, Random& random) {
-  Draw draw;
+// Row k has the chance share + by_norm * cost_k * squares_k; about `expected` rows are drawn.
+MAXMARGIN_INLINE PoissonSample draw_rows(const double* cost, const double* squares, Size n,
+                                         double share, double by_norm, Size expected,
+                                         Random& random) {
+  PoissonSample draw;
   draw.reserve(static_cast<std::size_t>(expected + expected / 8 + kPiece));
   in_pieces(n, [&](Size begin, Size end) MAXMARGIN_INLINED {
-    std::int32_t places[kPiece];
+    std::int32_t indices[kPiece];
     double numbers[kPiece], chances[kPiece];
     Size count = 0;
     for (Size k = begin; k < end; ++k) {  // which ones is unpredictable: without a branch
-      places[count] = static_cast<std::int32_t>(k);
+      indices[count] = static_cast<std::int32_t>(k);
       numbers[count] = random.uniform();
-      chances[count] = share + pull * cost[k] * squares[k];
+      chances[count] = share + by_norm * cost[k] * squares[k];
       count += numbers[count] < chances[count];
     }
-    draw.places.insert(draw.places.end(), places, places + count);
+    draw.indices.insert(draw.indices.end(), indices, indices + count);
     draw.numbers.insert(draw.numbers.end(), numbers, numbers + count);
     draw.chances.insert(draw.chances.end(), chances, chances + count);
   });

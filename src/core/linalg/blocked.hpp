@@ -10,12 +10,22 @@
 
 namespace maxmargin {
 
-constexpr int kPanel = 512;  // columns
+constexpr int kPanelColumns = 512;  // columns
 
-// The columns from `begin` to `end` of the upper triangle of C += alpha A A', A of `depth` columns,
-// or of C += alpha A'A (trans "T"), A of `depth` rows.
-inline void add_panel(const Blas& blas, const char* trans, int begin, int end, int depth,
-                      double alpha, const double* a, int lda, double* c, int ldc) {
+// What a symmetric matrix gets: alpha A A', A of `depth` columns, or alpha A'A (trans "T"), A of
+// `depth` rows. A is the caller's.
+struct RankUpdate {
+  const char* trans;
+  int depth;
+  double alpha;
+  const double* a;
+  int lda;
+};
+
+// The columns from `begin` to `end` of the upper triangle of C + update.
+inline void add_panel(const Blas& blas, const RankUpdate& update, int begin, int end, double* c,
+                      int ldc) {
+  const auto& [trans, depth, alpha, a, lda] = update;
   const bool turned = *trans == 'T';
   const int width = end - begin;
   const double one = 1.0;
@@ -27,19 +37,19 @@ inline void add_panel(const Blas& blas, const char* trans, int begin, int end, i
   blas.dsyrk("U", trans, &width, &depth, &alpha, own, &lda, &one, column + begin, &ldc);
 }
 
-// All columns.
-inline void add_panels(const Blas& blas, const char* trans, int n, int depth, double alpha,
-                       const double* a, int lda, double* c, int ldc, Poll& poll) {
-  if (n <= 2 * kPanel) return add_panel(blas, trans, 0, n, depth, alpha, a, lda, c, ldc);
-  for (int begin = 0; begin < n; begin += kPanel) {
+// All n columns.
+inline void add_panels(const Blas& blas, const RankUpdate& update, int n, double* c, int ldc,
+                       Poll& poll) {
+  if (n <= 2 * kPanelColumns) return add_panel(blas, update, 0, n, c, ldc);
+  for (int begin = 0; begin < n; begin += kPanelColumns) {
     poll();
-    add_panel(blas, trans, begin, std::min(begin + kPanel, n), depth, alpha, a, lda, c, ldc);
+    add_panel(blas, update, begin, std::min(begin + kPanelColumns, n), c, ldc);
   }
 }
 
 // The Cholesky factor of an upper triangle, in its place; whether there is one.
 inline bool factorise(const Blas& blas, int n, double* a, int lda, Poll& poll) {
-  const int block = n <= 2 * kPanel ? n : kPanel;
+  const int block = n <= 2 * kPanelColumns ? n : kPanelColumns;
   const double one = 1.0;
   int info = 0;
   for (int k = 0; k < n; k += block) {
@@ -49,13 +59,13 @@ inline bool factorise(const Blas& blas, int n, double* a, int lda, Poll& poll) {
     blas.dpotrf("U", &depth, corner, &lda, &info);
     if (info != 0) return false;
     if (rest == 0) break;
-    for (int begin = 0; begin < rest; begin += kPanel) {
+    for (int begin = 0; begin < rest; begin += kPanelColumns) {
       poll();
-      const int width = std::min(kPanel, rest - begin);
+      const int width = std::min(kPanelColumns, rest - begin);
       blas.dtrsm("L", "U", "T", "N", &depth, &width, &one, corner, &lda,
                  row + static_cast<Size>(begin) * lda, &lda);
     }
-    add_panels(blas, "T", rest, depth, -1.0, row, lda, row + depth, lda, poll);
+    add_panels(blas, {"T", depth, -1.0, row, lda}, rest, row + depth, lda, poll);
   }
   return true;
 }

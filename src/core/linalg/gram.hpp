@@ -230,7 +230,7 @@ class GramSum {
 
   void flush_block(const Blas& blas, Poll& poll) {
     if (filled_ > 0)
-      add_panels(blas, "N", dim_, filled_, sign_, block_.data(), dim_, gram_, stride_, poll);
+      add_panels(blas, {"N", filled_, sign_, block_.data(), dim_}, dim_, gram_, stride_, poll);
     filled_ = 0;
   }
 

@@ -24,8 +24,8 @@ MAXMARGIN_INLINE double loss_at_0(const Terms& terms, Size n) {
 }
 
 // Mean of the curvature that a row adds along itself.
-MAXMARGIN_INLINE double mean_pull(const Terms& terms, const double* squares, double feature,
-                                  Size n) {
+MAXMARGIN_INLINE double mean_curvature(const Terms& terms, const double* squares, double feature,
+                                       Size n) {
   double total = 0.0;
 #pragma omp simd reduction(+ : total)
   for (Size i = 0; i < n; ++i) total += 2.0 * terms.cost[i] * (squares[i] + feature * feature);
@@ -84,16 +84,16 @@ std::vector<double> averaged_steps(const Rows& rows, const Terms& terms, const d
   constexpr Size kPerFeature = 48;
   const Size n = rows.n_samples, steps = std::min(n / 2, kPerFeature * (rows.n_features + 1));
   Averaged point(static_cast<std::size_t>(rows.n_features) + 1);
-  const double pull = MAXMARGIN_CLONED(mean_pull(terms, squares, feature, n));
-  if (!(pull * static_cast<double>(n) > kLength)) return point.v;  // w is held near 0
+  const double gradient = MAXMARGIN_CLONED(mean_curvature(terms, squares, feature, n));
+  if (!(gradient * static_cast<double>(n) > kLength)) return point.v;  // w is held near 0
   std::vector<std::int32_t> drawn(static_cast<std::size_t>(steps / kBlocks + 1));
   for (Size block = 0; block < kBlocks; ++block) {
     const Size count = (block + 1) * steps / kBlocks - block * steps / kBlocks;
     if (count == 0) continue;
     poll();
     for (Size k = 0; k < count; ++k) drawn[k] = static_cast<std::int32_t>(random.below(n));
-    MAXMARGIN_CLONED(
-        implicit_steps(rows, terms, squares, feature, kLength / pull, drawn.data(), count, point));
+    MAXMARGIN_CLONED(implicit_steps(rows, terms, squares, feature, kLength / gradient, drawn.data(),
+                                    count, point));
     point.fold();
     if (block >= kSkipped) point.record();
   }

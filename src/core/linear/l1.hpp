@@ -98,7 +98,7 @@ class L1WorkingSet {
     MAXMARGIN_CLONED(check());
   }
 
-  // Judges the dual point of these residuals, and keeps it if it is the best.
+  // Evaluates the dual point of these residuals, and keeps it if it is the best.
   MAXMARGIN_INLINE void consider(const std::vector<double>& r, std::vector<double>* products) {
     std::vector<double> rest(r);
     balance(rest);

@@ -9,48 +9,57 @@
 // Optim. 2011); the gradient and the gap are always those of all rows of the level.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "common/deadline.hpp"
 #include "data/passes.hpp"
-#include "linalg/gram_columns.hpp"
 #include "linear/averaged_sgd.hpp"
-#include "linear/newton_pass.hpp"
+#include "linear/newton_hessian.hpp"
 
 namespace maxmargin {
-
-inline double inner(const std::vector<double>& a, const std::vector<double>& b) {
-  double total = 0.0;
-#pragma omp simd reduction(+ : total)
-  for (std::size_t j = 0; j < a.size(); ++j) total += a[j] * b[j];
-  return total;
-}
-
-inline double norm(const std::vector<double>& a) {
-  return std::sqrt(inner(a, a));
-}
-
-// a + scale * b.
-inline std::vector<double> shifted(std::vector<double> a, double scale,
-                                   const std::vector<double>& b) {
-  for (std::size_t j = 0; j < a.size(); ++j) a[j] += scale * b[j];
-  return a;
-}
 
 // Rows in a sloped piece, for each feature, from which a sample tells the curvature of all.
 constexpr Size kRowsForHessian = 100;
 
-// What gives its Hessian: the level of a sample, whatever its storage.
+// The Hessian of a sample of the rows, whatever its storage.
 struct SubsampledHessian {
-  virtual ~SubsampledHessian() = default;
-  virtual Size n_sloped() const = 0;
+  // Its upper triangle where the sample's rows are in the pieces that the flags tell of all rows;
+  // its columns are where the Gram matrix has them.
+  std::function<void(const std::vector<std::uint8_t>& flags, Poll& poll, std::vector<double>& out)>
+      compute;
+  const GramMatrix* gram = nullptr;
 
-  // The Hessian's upper triangle where the sample's rows are in the pieces that `flags` tells of
-  // all rows; `places` are theirs among those. Its columns are where the Gram matrix has them.
-  virtual void hessian(const std::vector<std::uint8_t>& flags, const std::int32_t* places,
-                       Poll& poll, std::vector<double>& out) = 0;
-  virtual const GramMatrix& gram() const = 0;
+  explicit operator bool() const { return gram != nullptr; }
+};
+
+// What the calls of `solve` have come to.
+enum class Phase {
+  kRough,       // no call yet
+  kPredicting,  // the first one: steps predict the combination where they can
+  kRecomputing  // that did not do, so that precision may be lacking: steps sum it up
+};
+
+// How a step is made.
+enum class StepKind {
+  kFull,      // in full at once, which saves a pass over the rows where it does; else searched
+  kSearched,  // its length is found first
+  kPredicted  // the same, and the Hessian says what the combination will be
+};
+
+struct NewtonDirection {
+  std::vector<double> step;
+  bool exact;  // by the point's own Hessian, undamped
+};
+
+// What the last step leaves to the next one.
+struct LastStep {
+  bool full;               // its length was 1
+  bool promising = false;  // the caller knows that the gap looked small enough before it
+  double imbalance = 0.0;  // before it
 };
 
 // Newton's method on all rows, or on a sample whose costs are raised to stand for all.
@@ -58,24 +67,22 @@ struct SubsampledHessian {
 // `w` has the bias as its last entry. After `evaluate` and `step`: z = Xw + bias, beta is its
 // maximiser, combination = sum of beta_k (x_k, bias.feature), and the sums below belong to it.
 template <class Rows>
-class NewtonLevel : public SubsampledHessian {
+class NewtonLevel {
  public:
   double softness = 0.0;
   std::vector<double> w;
   double primal = 0.0, imbalance = 0.0, softening = 0.0;
   Size n_steps = 0;
 
-  // `free`: the intercept's weight is not part of the objective.
-  NewtonLevel(const Rows& rows, Terms terms, Bias& bias, bool free, const Blas& blas)
+  NewtonLevel(const Rows& rows, Terms terms, Bias& bias, const Blas& blas)
       : w(rows.n_features + 1),
         rows_(rows),
         terms_(terms),
         bias_(bias),
-        free_(free),
-        blas_(blas),
         state_(rows.n_samples, terms.loss.bounded),
         combination_(w.size()),
-        trusting_(!terms.loss.bounded),
+        hessian_(rows, terms.cost, blas),
+        last_{.full = !terms.loss.bounded},
         per_poll_(std::max<Size>(1, kValuesPerPoll * std::max<Size>(1, rows.n_samples) /
                                         std::max<Size>(1, rows.work(0, rows.n_samples)))) {}
 
@@ -84,35 +91,40 @@ class NewtonLevel : public SubsampledHessian {
   const std::vector<std::uint8_t>& flags() const { return state_.flags; }
   const std::vector<double>& combination() const { return combination_; }
   const std::vector<double>& z() const { return state_.z; }
+  const GramMatrix& gram() const { return hessian_.gram(); }
+  Size n_sloped() const { return sums_.n_sloped; }
   double gap() const { return imbalance + softening; }
   double b() const { return bias_.anchor + bias_.feature * w.back(); }
 
   // Takes the curvature from a sample, which must outlive this, if that had rows enough to tell it:
-  // no Gram matrix of all rows is needed then, as long as the steps do well. `places` are those of
-  // the sample's rows among these.
-  void use_hessian_of(SubsampledHessian& sample, const std::int32_t* places) {
-    if (!terms_.loss.bounded &&
-        sample.n_sloped() >= kRowsForHessian * static_cast<Size>(w.size())) {
-      sample_ = &sample;
-      places_ = places;
-    }
+  // no Gram matrix of all rows is needed then, as long as the steps do well. `indices` are those of
+  // the sample's rows among these, and the caller's.
+  template <class Sample>
+  void use_hessian_of(Sample& sample, const std::int32_t* indices) {
+    if (terms_.loss.bounded || sample.n_sloped() < kRowsForHessian * static_cast<Size>(w.size()))
+      return;
+    sample_ = {[&sample, indices](const std::vector<std::uint8_t>& flags, Poll& poll,
+                                  std::vector<double>& out) {
+                 sample.hessian_at(flags, indices, poll, out);
+               },
+               &sample.gram()};
   }
 
   // Predicts z, and puts beta and its sums there.
-  void evaluate() { sum_afresh(Move::kTo); }
+  void evaluate() { recompute(Move::kTo); }
 
   // To where stochastic steps of a squared loss lead, or to 0 if that is better. A free intercept
   // takes part in them with a feature of its own.
   void descend(const double* squares, double feature, Random& random, Poll& poll) {
     w = averaged_steps(rows_, terms_, squares, feature, random, poll);
-    if (free_) {
+    if (bias_.free) {
       bias_.anchor = feature * w.back();
       w.back() = 0.0;
     }
     evaluate();
     if (primal <= MAXMARGIN_CLONED(loss_at_0(terms_, rows_.n_samples))) return;
     std::fill(w.begin(), w.end(), 0.0);
-    if (free_) bias_.anchor = 0.0;
+    if (bias_.free) bias_.anchor = 0.0;
     evaluate();
   }
 
@@ -130,14 +142,22 @@ class NewtonLevel : public SubsampledHessian {
 
   // One step of exact length. If it is halted, nothing has moved.
   void step(Poll& poll) {
-    std::vector<double> direction = next_direction(poll);
-    if (exact_ && drift_ * norm(direction) > kDrift * std::fabs(inner(gradient_, direction))) {
-      sum_afresh(Move::kStay);
-      direction = direction_by_factor(gram_);
+    // Direction, again where the gradient is no longer known well enough for it.
+    NewtonDirection direction = next_direction(poll);
+    const bool predicted = direction.exact && phase_ != Phase::kRecomputing;
+    const double slope = predicted ? std::fabs(inner(gradient_, direction.step)) : 0.0;
+    if (predicted && drift_ * norm(direction.step) > kDrift * slope) {
+      recompute(Move::kStay);
+      direction.step = hessian_.direction(gram(), gradient_);
     }
-    previous_ = imbalance;
-    advance(direction, poll);
-    if (imbalance > kWorthwhile * previous_) sample_ = nullptr;
+    // Step.
+    last_.imbalance = imbalance;
+    const StepKind kind = predicted    ? StepKind::kPredicted
+                          : last_.full ? StepKind::kFull
+                                       : StepKind::kSearched;
+    advance(direction.step, kind, poll);
+    // Check of the sample, whose Hessian may lead too slowly.
+    if (imbalance > kWorthwhile * last_.imbalance) sample_ = {};
   }
 
   // One outer step: the dual point becomes the centre, b the anchor.
@@ -145,13 +165,13 @@ class NewtonLevel : public SubsampledHessian {
     constexpr Size kFew = 10'000;
     if (terms_.loss.bounded) state_.centre = state_.beta;
     softness *= shrink;
-    if (free_) {
+    if (bias_.free) {
       bias_.anchor = b();
       w.back() = 0.0;
     }
     // Where it costs little or the end is near, rounding errors that have added up are wiped out.
-    const bool afresh = rows_.n_samples <= kFew || gap() <= 1e-5 * primal;
-    afresh ? evaluate() : pass(Move::kStay, w);
+    const bool precise = rows_.n_samples <= kFew || gap() <= 1e-5 * primal;
+    precise ? evaluate() : pass({Move::kStay, w.data()}, w);
   }
 
   // Solves a sample roughly, down to the softness at which its sampling error is felt: `floor`.
@@ -172,52 +192,43 @@ class NewtonLevel : public SubsampledHessian {
   }
 
   // Solves until the estimate of the gap promises `tol`; called again, goes on from there. Where
-  // the next step will do, by what the last one did, only w makes it (`ahead`): a squared loss
-  // tells beta from w, so that the proof's own pass over the rows can serve as the step's.
+  // the next step will do, by what the last one did, only w makes it: a squared loss tells beta
+  // from w, so that the proof's own pass over the rows can serve as the step's.
   void solve(double tol, double shrink, Size max_steps, Poll& poll) {
-    predicting_ = n_solves_++ == 0;
-    if (!predicting_) {  // the last call did not do: precision may be what is lacking
-      forget_gram();
-      evaluate();
-      trusting_ = true;
-      previous_ = 0.0;
-    }
+    begin_solve();
     for (const Size end = n_steps + max_steps; n_steps < end; ++n_steps) {
+      // Gap check: what is promising is the caller's to prove, once.
       const bool promising = gap() <= tol * (primal - gap());
-      if (promising && !promised_) {
-        promised_ = true;
+      if (promising && !last_.promising) {
+        last_.promising = true;
         return;
       }
-      // A sample's curvature does better on the first step than on the later ones.
-      const double target = (sample_ ? 0.25 : 1.0) * tol * (primal - gap());
-      if (!promising && !free_ && !terms_.loss.bounded && gap() * gap() <= previous_ * target) {
-        const std::vector<double> direction = next_direction(poll);
-        w = shifted(std::move(w), 1.0, direction);
-        ahead_ = true;
+      // Last step.
+      if (!promising && next_step_will_do(tol)) {
+        w = shifted(std::move(w), 1.0, next_direction(poll).step);
         ++n_steps;
         return;
       }
-      const bool settled = imbalance <= 0.3 * softening;  // the softening is what is left
-      if (settled || promising) recentre(shrink);
+      // Outer step, where the softening is what is left of the gap.
+      if (promising || imbalance <= 0.3 * softening) recentre(shrink);
+      // Newton step.
       step(poll);
-      promised_ = false;
+      last_.promising = false;
     }
   }
 
   // The Hessian's upper triangle at the point, its columns where the Gram matrix has them.
   void hessian(Poll& poll, std::vector<double>& out) {
-    refresh_gram(poll);
-    assemble(out, poll);
+    hessian_.refresh(bias_, sums_, state_.flags, poll);
+    hessian_.assemble(stiffness(), out, poll);
   }
 
-  const GramMatrix& gram() const override { return gram_; }
-  Size n_sloped() const override { return sums_.n_sloped; }
-
-  void hessian(const std::vector<std::uint8_t>& flags, const std::int32_t* places, Poll& poll,
-               std::vector<double>& out) override {
+  // The same where the rows are in the pieces that `flags` tells of the rows at `indices`.
+  void hessian_at(const std::vector<std::uint8_t>& flags, const std::int32_t* indices, Poll& poll,
+                  std::vector<double>& out) {
     sums_.n_sloped = sums_.n_leaving = 0;
     for (Size k = 0; k < rows_.n_samples; ++k) {
-      const std::uint8_t held = state_.flags[k] & kInGram, sloped = flags[places[k]] & kSloped;
+      const std::uint8_t held = state_.flags[k] & kInGram, sloped = flags[indices[k]] & kSloped;
       state_.flags[k] = held | sloped;
       sums_.n_sloped += sloped != 0;
       sums_.n_leaving += held && !sloped;
@@ -240,21 +251,40 @@ class NewtonLevel : public SubsampledHessian {
   // -d beta / d z of a sloped row, in units of its cost.
   double stiffness() const { return terms_.loss.bounded ? 1.0 / softness : 2.0; }
 
-  void pass(Move move, const std::vector<double>& direction, const std::vector<double>& point,
-            Along along = {}) {
+  // Without the errors of predictions, if the last call did not do.
+  void begin_solve() {
+    if (phase_ == Phase::kRough) {
+      phase_ = Phase::kPredicting;
+      return;
+    }
+    phase_ = Phase::kRecomputing;
+    hessian_.forget(state_.flags);
+    evaluate();
+    last_.full = true;
+    last_.imbalance = 0.0;
+  }
+
+  // Steps of squared losses converge quadratically at the end.
+  bool next_step_will_do(double tol) const {
+    if (bias_.free || terms_.loss.bounded) return false;
+    // A sample's curvature does better on the first step than on the later ones.
+    const double target = (sample_ ? 0.25 : 1.0) * tol * (primal - gap());
+    return gap() * gap() <= last_.imbalance * target;
+  }
+
+  // Moves z and beta, and takes the sums at `point`, which is where w is or will be.
+  void pass(const Motion& motion, const std::vector<double>& point) {
     const auto pass_of = [&](auto bounded) {
-      return MAXMARGIN_CLONED(newton_pass<bounded>(rows_, prox(), bias_, move, direction.data(),
-                                                   along, state_, combination_.data()));
+      return MAXMARGIN_CLONED(
+          newton_pass<bounded>(rows_, prox(), bias_, motion, state_, combination_.data()));
     };
     sums_ = terms_.loss.bounded ? pass_of(std::true_type{}) : pass_of(std::false_type{});
     gradient_ = shifted(point, -1.0, combination_);
     imbalance = 0.5 * inner(gradient_, gradient_);
     softening = sums_.fenchel_young;
-    const double penalised = inner(point, point) - (free_ ? point.back() * point.back() : 0.0);
+    const double penalised = inner(point, point) - (bias_.free ? point.back() * point.back() : 0.0);
     primal = 0.5 * penalised + sums_.primal_loss;
-    ahead_ = false;
   }
-  void pass(Move move, const std::vector<double>& point) { pass(move, point, point); }
 
   template <class Part>
   void in_parts(Size per_part, Poll& poll, Part part) {
@@ -272,165 +302,73 @@ class NewtonLevel : public SubsampledHessian {
   }
 
   // Moves along the direction to where the derivative vanishes.
-  void advance(const std::vector<double>& direction, Poll& poll) {
+  void advance(const std::vector<double>& direction, StepKind kind, Poll& poll) {
     const double slope_at_0 = inner(gradient_, direction);
-    const bool trusting = !exact_ && trusting_;
-    if (trusting) {  // the whole step at once saves a pass where it is right
-      pass(Move::kBy, direction, shifted(w, 1.0, direction));
-      if (std::fabs(inner(gradient_, direction)) <= kPrecision * std::fabs(slope_at_0)) {
-        w = shifted(std::move(w), 1.0, direction);
-        return;
-      }
+    if (kind == StepKind::kFull) {
+      if (full_step(direction, slope_at_0)) return;
       for (Size k = 0; k < rows_.n_samples; ++k) state_.z[k] -= state_.dz[k];
     } else {
       predict(direction, state_.dz, poll);
     }
-    LineDerivative along(prox(), state_.z.data(), state_.dz.data(), rows_.n_samples,
-                         inner(w, direction), inner(direction, direction));
+    LineDerivative along(prox(), {state_.z.data(), state_.dz.data(), rows_.n_samples,
+                                  inner(w, direction), inner(direction, direction)});
     const double length = exact_line_search(along, slope_at_0, kPrecision);
     w = shifted(std::move(w), length, direction);
-    trusting_ = length == 1.0;
-    Along step{.length = length};
-    if (exact_) {  // (hessian - I) direction = -gradient - direction
-      step.slope = stiffness();
+    last_.full = length == 1.0;
+    Motion motion{Move::kAlong, direction.data(), length};
+    if (kind == StepKind::kPredicted) {  // (hessian - I) direction = -gradient - direction
+      motion.slope = stiffness();
       combination_ = shifted(std::move(combination_), length, shifted(gradient_, 1.0, direction));
     }
-    pass(Move::kAlong, direction, w, step);
-    if (!exact_) return;
-    drift_ += length * noise() * norm(direction);
-    if (drift_ > kDrift * std::sqrt(2.0 * imbalance)) sum_afresh(Move::kStay);
+    pass(motion, w);
+    if (kind != StepKind::kPredicted) return;
+    drift_ += length * hessian_.noise(stiffness()) * norm(direction);
+    if (drift_ > kDrift * std::sqrt(2.0 * imbalance)) recompute(Move::kStay);
   }
 
-  // How far the Hessian may be from what it should be: rounding, also of rows that have left.
-  double noise() {
-    constexpr double kRounding = 1e-15;
-    double trace = 0.0;
-    for (int j = 0; j < gram_.dim(); ++j) trace += gram_.column(j)[j];
-    largest_trace_ = std::max(largest_trace_, trace);
-    return kRounding * (1.0 + stiffness() * largest_trace_);
+  // Whether it goes far enough. If not, w has not moved, but z has.
+  bool full_step(const std::vector<double>& direction, double slope_at_0) {
+    pass({Move::kBy, direction.data()}, shifted(w, 1.0, direction));
+    if (!(std::fabs(inner(gradient_, direction)) <= kPrecision * std::fabs(slope_at_0)))
+      return false;
+    w = shifted(std::move(w), 1.0, direction);
+    return true;
   }
 
   // The combination again, without the errors that have added up.
-  void sum_afresh(Move move) {
+  void recompute(Move move) {
     std::fill(state_.beta.begin(), state_.beta.end(), 0.0);
     std::fill(combination_.begin(), combination_.end(), 0.0);
     drift_ = 0.0;
-    pass(move, w);
+    pass({move, w.data()}, w);
   }
 
   // -hessian^-1 gradient, by Cholesky; damped where rounding has spoilt the matrix.
-  std::vector<double> next_direction(Poll& poll) {
-    exact_ = false;
+  NewtonDirection next_direction(Poll& poll) {
     if (sample_) {
-      sample_->hessian(state_.flags, places_, poll, factor_);
-      if (factorised(poll)) return direction_by_factor(sample_->gram());
-      sample_ = nullptr;
+      sample_.compute(state_.flags, poll, hessian_.factor());
+      if (hessian_.factorised(poll)) return {hessian_.direction(*sample_.gram, gradient_), false};
+      sample_ = {};
     }
-    hessian(poll, factor_);
-    if (factorised(poll)) {
-      exact_ = predicting_;
-      return direction_by_factor(gram_);
-    }
-    forget_gram();  // taking away an outlying row leaves its rounding errors behind
-    refresh_gram(poll);
-    return damped_direction(poll);
-  }
-
-  void refresh_gram(Poll& poll) {
-    if (gram_.empty()) {
-      gram_.resize(static_cast<int>(w.size()), poll);
-      if constexpr (Rows::kSparse)
-        if (gram_.dim() > BitBatch::kWidest && sums_.n_sloped > 2 * gram_.dim())
-          gram_.arrange(places_of(rows_, bias_, state_.flags, kSloped));
-    }
-    if (sums_.n_leaving > sums_.n_sloped) forget_gram();  // fewer rows to add again
-    try {
-      newton_gram(rows_, terms_.cost, bias_, blas_, state_.flags, gram_, poll);
-    } catch (...) {   // halted, or out of memory
-      forget_gram();  // rows are lost that are flagged as held
-      throw;
-    }
-  }
-
-  void forget_gram() {
-    gram_.clear();
-    largest_trace_ = 0.0;
-    for (auto& flag : state_.flags) flag &= kSloped;
-  }
-
-  // I + stiffness * gram.
-  void assemble(std::vector<double>& hessian, Poll& poll) const {
-    const std::size_t dim = w.size();
-    hessian.reserve(dim * dim);
-    for (std::size_t j = 0; j < dim; ++j) {
-      if (j % kColumnsPerPoll == 0) poll();
-      if (hessian.size() < dim * dim) hessian.resize((j + 1) * dim);
-      const double* column = gram_.column(static_cast<int>(j));
-      for (std::size_t i = 0; i <= j; ++i) hessian[j * dim + i] = stiffness() * column[i];
-      hessian[j * (dim + 1)] += 1.0;
-    }
-  }
-
-  bool factorised(Poll& poll) {
-    const int dim = static_cast<int>(w.size());
-    return factorise(blas_, dim, factor_.data(), dim, poll);
-  }
-
-  // -hessian^-1 gradient, of a factor whose columns are where this matrix has them.
-  std::vector<double> direction_by_factor(const GramMatrix& gram) const {
-    std::vector<double> direction = gram.placed(gradient_);
-    solve_with_factor(direction);
-    for (double& step : direction) step = -step;
-    return gram.unplaced(direction);
-  }
-
-  void solve_with_factor(std::vector<double>& v) const {
-    const int dim = static_cast<int>(w.size()), one = 1;
-    int info = 0;
-    blas_.dpotrs("U", &dim, &one, factor_.data(), &dim, v.data(), &dim, &info);
-  }
-
-  // -hessian^-1 gradient, scaled to a unit diagonal, with the least ridge that factorises.
-  std::vector<double> damped_direction(Poll& poll) {
-    const std::size_t dim = w.size();
-    std::vector<double> scaled, scale(dim), direction = gram_.placed(gradient_);
-    assemble(scaled, poll);
-    for (std::size_t j = 0; j < dim; ++j) scale[j] = 1.0 / std::sqrt(scaled[j * (dim + 1)]);
-    for (std::size_t j = 0; j < dim; ++j)
-      for (std::size_t i = 0; i <= j; ++i) scaled[j * dim + i] *= scale[i] * scale[j];
-    for (double ridge = 1e-15; ridge < 10.0; ridge *= 10.0) {
-      factor_ = scaled;
-      for (std::size_t j = 0; j < dim; ++j) factor_[j * (dim + 1)] = 1.0 + ridge;
-      if (factorised(poll)) break;
-    }
-    for (std::size_t j = 0; j < dim; ++j) direction[j] *= -scale[j];
-    solve_with_factor(direction);
-    for (std::size_t j = 0; j < dim; ++j) direction[j] *= scale[j];
-    return gram_.unplaced(direction);
+    hessian(poll, hessian_.factor());
+    if (hessian_.factorised(poll)) return {hessian_.direction(gram(), gradient_), true};
+    hessian_.forget(state_.flags);  // taking away an outlying row leaves its rounding errors behind
+    hessian_.refresh(bias_, sums_, state_.flags, poll);
+    return {hessian_.damped_direction(stiffness(), gradient_, poll), false};
   }
 
   const Rows rows_;
   const Terms terms_;
-  Bias& bias_;
-  const bool free_;
-  const Blas blas_;
+  Bias& bias_;  // the caller's
   RowState state_;
   std::vector<double> combination_, gradient_;
   NewtonSums sums_;
-  GramMatrix gram_;             // upper triangle, of the rows flagged as held, by cost
-  std::vector<double> factor_;  // of Cholesky
-  bool exact_ = false;          // the factor is that of the point's own Hessian, and predicts it
-  bool predicting_ = true;      // steps predict the combination
-  Size n_solves_ = 0;
-  bool trusting_;                        // the last step had length 1
-  bool promised_ = false;                // the caller has seen that the gap looks small enough
-  bool ahead_ = false;                   // w has moved on, z and beta have not
-  SubsampledHessian* sample_ = nullptr;  // whose Hessian is used
-  const std::int32_t* places_ = nullptr;
-  double previous_ = 0.0;       // the imbalance before the last step
-  double largest_trace_ = 0.0;  // of the Gram matrix, since it was 0
-  double drift_ = 0.0;          // bound on the error of the combination
-  const Size per_poll_;         // rows
+  NewtonHessian<Rows> hessian_;
+  SubsampledHessian sample_;  // used while there is one
+  Phase phase_ = Phase::kRough;
+  LastStep last_;
+  double drift_ = 0.0;   // bound on the error of the combination
+  const Size per_poll_;  // rows
 };
 
 }  // namespace maxmargin

@@ -36,10 +36,13 @@ enum class Move {
   kAlong  // z += length * dz, which is at hand
 };
 
-// A step along dz = X direction, which the combination has made as if no row left its piece.
-struct Along {
-  double length = 1.0;
-  double slope = 0.0;  // -d beta / d z of a sloped row, in units of its cost
+// How a pass moves z; the direction, n_features + 1 values, is the caller's.
+struct Motion {
+  Move move;
+  const double* direction;
+  double length = 1.0;  // of a move along dz
+  double slope = 0.0;  // -d beta / d z of a sloped row, in units of its cost, where the combination
+                       // has moved along as if no row left its piece
 };
 
 // Moves z, then beta to its maximisers, and `combination` = sum of beta_k x_k along with it: one
@@ -47,9 +50,10 @@ struct Along {
 // only the rows whose beta changes are read, and along a predicted step only those that leave their
 // piece.
 template <bool soft, class Rows>
-MAXMARGIN_INLINE NewtonSums newton_pass(const Rows& rows, const Proximal prox, Bias bias, Move move,
-                                        const double* direction, const Along along, RowState& state,
-                                        double* combination) {
+MAXMARGIN_INLINE NewtonSums newton_pass(const Rows& rows, const Proximal prox, Bias bias,
+                                        const Motion motion, RowState& state, double* combination) {
+  const Move move = motion.move;
+  const double* const direction = motion.direction;
   double next[kMaxChunk], sloped[kMaxChunk];
   RowSum sum(rows, combination);
   NewtonSums sums;
@@ -64,7 +68,7 @@ MAXMARGIN_INLINE NewtonSums newton_pass(const Rows& rows, const Proximal prox, B
     if (move == Move::kBy)
       for (Size j = 0; j < count; ++j) z[j] += dz[j] = products[j] + offset;
     if (move == Move::kAlong)
-      for (Size j = 0; j < count; ++j) z[j] += along.length * dz[j];
+      for (Size j = 0; j < count; ++j) z[j] += motion.length * dz[j];
     double losses = 0.0, gaps = 0.0;
 #pragma omp simd reduction(+ : losses, gaps)
     for (Size j = 0; j < count; ++j) {
@@ -86,8 +90,8 @@ MAXMARGIN_INLINE NewtonSums newton_pass(const Rows& rows, const Proximal prox, B
     for (Size j = 0; j < count; ++j) {
       const double before = beta[j], own = flags[j] & kSloped;
       const double predicted =
-          before - own * along.length * along.slope * prox.terms.cost[from + j] * dz[j];
-      const bool stays = along.slope > 0.0 && own * sloped[j] * before * next[j] > 0.0;
+          before - own * motion.length * motion.slope * prox.terms.cost[from + j] * dz[j];
+      const bool stays = motion.slope > 0.0 && own * sloped[j] * before * next[j] > 0.0;
       const double change = stays ? 0.0 : next[j] - predicted;
       beta[j] = next[j];
       next[j] = change;

@@ -14,6 +14,14 @@ namespace maxmargin {
 // intercept moved in the last epoch: rows follow it across the kinks of their losses.
 constexpr double kInterceptDriftSlack = 2.0;
 
+// When a call ends: after so many epochs, with a gap that seems to be this fraction of the dual
+// value, or when the time is over.
+struct SweepBudget {
+  Size max_epochs;
+  double relative_target;
+  double seconds;
+};
+
 // Caller-owned; an epoch can be left at the deadline and taken up again.
 struct Sweep {
   Size n_active;
@@ -93,10 +101,10 @@ struct Sweep {
 
 // Largest gain per unit step over the directions that the box leaves open; negative: slack.
 MAXMARGIN_INLINE double violation(const Term& term, double z, double beta) {
-  const double pull = term.target - z - term.curvature * beta;
-  const double up = beta < term.upper ? pull - (beta >= 0.0 ? term.epsilon : -term.epsilon)
+  const double gradient = term.target - z - term.curvature * beta;
+  const double up = beta < term.upper ? gradient - (beta >= 0.0 ? term.epsilon : -term.epsilon)
                                       : -std::numeric_limits<double>::infinity();
-  const double down = beta > term.lower ? -pull - (beta <= 0.0 ? term.epsilon : -term.epsilon)
+  const double down = beta > term.lower ? -gradient - (beta <= 0.0 ? term.epsilon : -term.epsilon)
                                         : -std::numeric_limits<double>::infinity();
   return std::max(up, down);
 }

@@ -18,23 +18,23 @@
 
 namespace maxmargin {
 
-struct Judged {
+struct CertificateTerms {
   const double* y;
   const double* cost;
   double target_scale, epsilon;
   bool one_sided, bounded;
 };
 
-struct Tally {
-  double losses = 0.0, conjugates = 0.0, brackets = 0.0, slacks = 0.0;
+struct CertificateSums {
+  double losses = 0.0, conjugates = 0.0, fenchel_young = 0.0, slacks = 0.0;
   double sum = 0.0, size = 0.0;  // of beta and of |beta|
   double kkt_violation = 0.0;    // largest |beta - prox(beta + cost residual)| / cost
   Size n_free = 0, n_bounded = 0;
 
-  Tally operator+(const Tally& other) const {
+  CertificateSums operator+(const CertificateSums& other) const {
     return {losses + other.losses,
             conjugates + other.conjugates,
-            brackets + other.brackets,
+            fenchel_young + other.fenchel_young,
             slacks + other.slacks,
             sum + other.sum,
             size + other.size,
@@ -77,7 +77,7 @@ inline Squares squares_of(const double* w, const double* v, Size stride, Size n)
 // The kinds of loss at compile time: chosen per sample, they would keep the loops from vectorising.
 template <bool one_sided, bool bounded>
 struct Formulas {
-  const Judged& judged;
+  const CertificateTerms& terms;
 
   struct Box {
     double lower, upper;
@@ -92,7 +92,7 @@ struct Formulas {
   }
 
   MAXMARGIN_INLINE void clip(const double* beta, Size n, double* out) const {
-    const double *y = judged.y, *cost = judged.cost;
+    const double *y = terms.y, *cost = terms.cost;
 #pragma omp simd
     for (Size k = 0; k < n; ++k) {
       const Box at = box(y[k], cost[k]);
@@ -104,7 +104,7 @@ struct Formulas {
   // Scales entries of the heavier sign down until beta sums to 0, which lies in every box. Those
   // inside their box give way first, so that those at a bound stay there.
   MAXMARGIN_INLINE void balance(double* beta, Size n) const {
-    const double *y = judged.y, *cost = judged.cost;
+    const double *y = terms.y, *cost = terms.cost;
     double rise = 0.0, bound_rise = 0.0, fall = 0.0, bound_fall = 0.0;
 #pragma omp simd reduction(+ : rise, bound_rise, fall, bound_fall)
     for (Size k = 0; k < n; ++k) {
@@ -137,24 +137,24 @@ struct Formulas {
 
   // The beta that a squared loss has at f = z, where the bracket is 0.
   MAXMARGIN_INLINE void answer(const double* z, Size begin, Size count, double* beta) const {
-    const double *y = judged.y + begin, *cost = judged.cost + begin;
+    const double *y = terms.y + begin, *cost = terms.cost + begin;
 #pragma omp simd
     for (Size k = 0; k < count; ++k) {
       const double miss =
-          one_sided ? judged.target_scale - y[k] * z[k] : std::fabs(y[k] - z[k]) - judged.epsilon;
+          one_sided ? terms.target_scale - y[k] * z[k] : std::fabs(y[k] - z[k]) - terms.epsilon;
       const double size = 2.0 * cost[k] * (miss > 0.0 ? miss : 0.0);
       beta[k] = one_sided ? y[k] * size : std::copysign(size, y[k] - z[k]);
     }
   }
 
-  MAXMARGIN_INLINE void tally(const double* z, const double* beta, Size begin, Size count,
-                              Tally& total) const {
-    const double *y = judged.y + begin, *cost = judged.cost + begin;
-    const double scale = judged.target_scale, epsilon = judged.epsilon;
-    double losses = 0.0, conjugates = 0.0, brackets = 0.0, slacks = 0.0, worst = 0.0;
+  MAXMARGIN_INLINE void add(const double* z, const double* beta, Size begin, Size count,
+                            CertificateSums& total) const {
+    const double *y = terms.y + begin, *cost = terms.cost + begin;
+    const double scale = terms.target_scale, epsilon = terms.epsilon;
+    double losses = 0.0, conjugates = 0.0, fenchel_young = 0.0, slacks = 0.0, worst = 0.0;
     double sum = 0.0, size = 0.0, n_free = 0.0, n_bounded = 0.0;
-#pragma omp simd reduction(+ : losses, conjugates, brackets, slacks, sum, size, n_free, n_bounded) \
-    reduction(max : worst)
+#pragma omp simd reduction(+ : losses, conjugates, fenchel_young, slacks, sum, size, n_free, \
+                               n_bounded) reduction(max : worst)
     for (Size k = 0; k < count; ++k) {
       const double target = scale * y[k];
       const double miss = one_sided ? scale - y[k] * z[k] : std::fabs(y[k] - z[k]) - epsilon;
@@ -166,16 +166,16 @@ struct Formulas {
       const double bracket = loss + z[k] * beta[k] - conjugate;
       losses += loss;
       conjugates += conjugate;
-      brackets += bracket > 0.0 ? bracket : 0.0;
+      fenchel_young += bracket > 0.0 ? bracket : 0.0;
       slacks += cost[k] > 0.0 ? slack : 0.0;
       sum += beta[k];
       size += std::fabs(beta[k]);
 
       const Box at = box(y[k], cost[k]);
       const double residual = target - z[k] - curvature * beta[k];
-      const double pulled = beta[k] + cost[k] * residual;
-      const double reach = std::fabs(pulled) - cost[k] * epsilon;
-      double moved = reach > 0.0 ? std::copysign(reach, pulled) : 0.0;
+      const double stepped = beta[k] + cost[k] * residual;
+      const double reach = std::fabs(stepped) - cost[k] * epsilon;
+      double moved = reach > 0.0 ? std::copysign(reach, stepped) : 0.0;
       moved = moved < at.lower ? at.lower : moved;
       moved = moved > at.upper ? at.upper : moved;
       const double change = std::fabs(beta[k] - moved);
@@ -191,7 +191,7 @@ struct Formulas {
     }
     total.losses += losses;
     total.conjugates += conjugates;
-    total.brackets += brackets;
+    total.fenchel_young += fenchel_young;
     total.slacks += slacks;
     total.sum += sum;
     total.size += size;
@@ -201,66 +201,76 @@ struct Formulas {
   }
 };
 
+// A point to be certified; all arrays are the caller's. If `answer` is given, the beta that belongs
+// to w is written there, and judges instead of `beta`.
+struct LinearPoint {
+  const double* w;
+  double b;
+  const double* beta;
+  double* answer;
+  double* dual_w;  // the rows' beta_i x_i are added to it
+};
+
 template <class Formulas, class Rows>
-MAXMARGIN_INLINE Tally certify_by(const Formulas& formulas, const Rows& rows, const double* w,
-                                  double b, const double* beta, double* answer, Size begin,
-                                  Size end, double* dual_w) {
+MAXMARGIN_INLINE CertificateSums certify_by(const Formulas& formulas, const Rows& rows,
+                                            const LinearPoint& point, Size begin, Size end) {
+  const double b = point.b, *const beta = point.answer ? point.answer : point.beta;
+  double* const answer = point.answer;
   double f[kMaxChunk];
-  RowSum sum(rows, dual_w);
-  Tally total;
+  RowSum sum(rows, point.dual_w);
+  CertificateSums total;
   const auto judge = [&](Size from, Size count, const double* products) MAXMARGIN_INLINED {
     for (Size j = 0; j < count; ++j) f[j] = products[j] + b;
     if (answer) formulas.answer(f, from, count, answer + from);
     sum.add(from, count, beta + from);
-    formulas.tally(f, beta + from, from, count, total);
+    formulas.add(f, beta + from, from, count, total);
   };
-  in_streams(rows, begin, end, w, judge);
+  in_streams(rows, begin, end, point.w, judge);
   sum.finish();
   return total;
 }
 
 template <class Formulas>
-MAXMARGIN_INLINE Tally tally_by(const Formulas& formulas, const double* f, const double* beta,
-                                Size n) {
-  Tally total;
+MAXMARGIN_INLINE CertificateSums sum_by(const Formulas& formulas, const double* f,
+                                        const double* beta, Size n) {
+  CertificateSums total;
   in_pieces(n, [&](Size begin, Size end) MAXMARGIN_INLINED {
-    formulas.tally(f + begin, beta + begin, begin, end - begin, total);
+    formulas.add(f + begin, beta + begin, begin, end - begin, total);
   });
   return total;
 }
 
 // use(the formulas of the loss).
 template <class Use>
-auto with_formulas(const Judged& judged, Use use) {
-  if (judged.one_sided)
-    return judged.bounded ? use(Formulas<true, true>{judged}) : use(Formulas<true, false>{judged});
-  return judged.bounded ? use(Formulas<false, true>{judged}) : use(Formulas<false, false>{judged});
+auto with_formulas(const CertificateTerms& terms, Use use) {
+  if (terms.one_sided)
+    return terms.bounded ? use(Formulas<true, true>{terms}) : use(Formulas<true, false>{terms});
+  return terms.bounded ? use(Formulas<false, true>{terms}) : use(Formulas<false, false>{terms});
 }
 
 // What all samples add at known values f.
-inline Tally tally_values(const Judged& judged, const double* f, const double* beta, Size n) {
+inline CertificateSums sum_values(const CertificateTerms& terms, const double* f,
+                                  const double* beta, Size n) {
   return with_formulas(
-      judged, [&](auto formulas) { return MAXMARGIN_CLONED(tally_by(formulas, f, beta, n)); });
+      terms, [&](auto formulas) { return MAXMARGIN_CLONED(sum_by(formulas, f, beta, n)); });
 }
 
 // out = beta inside its box.
-inline void clip_dual(const Judged& judged, const double* beta, Size n, double* out) {
-  with_formulas(judged, [&](auto formulas) { MAXMARGIN_CLONED(formulas.clip(beta, n, out)); });
+inline void clip_dual(const CertificateTerms& terms, const double* beta, Size n, double* out) {
+  with_formulas(terms, [&](auto formulas) { MAXMARGIN_CLONED(formulas.clip(beta, n, out)); });
 }
 
 // beta with a sum of 0, inside its box.
-inline void balance_dual(const Judged& judged, double* beta, Size n) {
-  with_formulas(judged, [&](auto formulas) { MAXMARGIN_CLONED(formulas.balance(beta, n)); });
+inline void balance_dual(const CertificateTerms& terms, double* beta, Size n) {
+  with_formulas(terms, [&](auto formulas) { MAXMARGIN_CLONED(formulas.balance(beta, n)); });
 }
 
-// Rows begin <= i < end of the certificate of (w, b) by beta, and dual_w += their beta_i x_i. If
-// `answer` is given, the beta that belongs to w is written there, and judges.
+// Rows begin <= i < end of the certificate of a point.
 template <class Rows>
-Tally certify_rows(const Judged& judged, const Rows& rows, const double* w, double b,
-                   const double* beta, double* answer, Size begin, Size end, double* dual_w) {
-  return with_formulas(judged, [&](auto formulas) {
-    return MAXMARGIN_CLONED(
-        certify_by(formulas, rows, w, b, answer ? answer : beta, answer, begin, end, dual_w));
+CertificateSums certify_rows(const CertificateTerms& terms, const Rows& rows,
+                             const LinearPoint& point, Size begin, Size end) {
+  return with_formulas(terms, [&](auto formulas) {
+    return MAXMARGIN_CLONED(certify_by(formulas, rows, point, begin, end));
   });
 }
 

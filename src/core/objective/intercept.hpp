@@ -9,6 +9,15 @@ namespace maxmargin {
 struct Bias {
   double feature;  // 0: no intercept
   double anchor;
+  bool free = false;  // its weight is no part of the objective, and the anchor follows
+};
+
+// Those of K classes; the arrays are the caller's and have an entry for each class.
+struct ClassBias {
+  double feature;  // 0: no intercepts
+  bool free;
+  double* weight;
+  double* anchor;
 };
 
 }  // namespace maxmargin

@@ -31,10 +31,10 @@ struct Loss {
 struct Term {
   double target, lower, upper, curvature, epsilon;
 
-  // argmax over [lower, upper] of pull * beta - epsilon |beta| - stiffness/2 beta^2.
-  MAXMARGIN_INLINE double argmax(double pull, double stiffness) const {
-    const double reach = std::fabs(pull) - epsilon;
-    const double beta = reach > 0.0 ? std::copysign(reach / stiffness, pull) : 0.0;
+  // argmax over [lower, upper] of gradient * beta - epsilon |beta| - stiffness/2 beta^2.
+  MAXMARGIN_INLINE double argmax(double gradient, double stiffness) const {
+    const double reach = std::fabs(gradient) - epsilon;
+    const double beta = reach > 0.0 ? std::copysign(reach / stiffness, gradient) : 0.0;
     const double above = beta < lower ? lower : beta;
     return above > upper ? upper : above;
   }

@@ -16,14 +16,14 @@
 
 namespace maxmargin {
 
-struct JudgedClasses {
+struct ClassCertificateTerms {
   const std::int32_t* y;
   const double* cost;
   Size n_classes;
 };
 
-MAXMARGIN_INLINE void tally_classes(const double* z, const double* beta, Size y, double cost,
-                                    Size n_classes, Tally& total) {
+MAXMARGIN_INLINE void add_classes(const double* z, const double* beta, Size y, double cost,
+                                  Size n_classes, CertificateSums& total) {
   double slack = 0.0;
   for (Size j = 0; j < n_classes; ++j) {
     const double miss = j == y ? 0.0 : 1.0 + z[j] - z[y];
@@ -34,7 +34,7 @@ MAXMARGIN_INLINE void tally_classes(const double* z, const double* beta, Size y,
     if (j != y) bracket -= beta[j] * (slack - (1.0 + z[j] - z[y]));
   total.losses += cost * slack;
   total.conjugates += beta[y];
-  total.brackets += bracket;
+  total.fenchel_young += bracket;
   total.slacks += cost > 0.0 ? slack : 0.0;
   if (cost > 0.0) total.kkt_violation = std::max(total.kkt_violation, bracket / cost);
   total.n_bounded += beta[y] > 0.0 && beta[y] >= cost;
@@ -44,31 +44,33 @@ MAXMARGIN_INLINE void tally_classes(const double* z, const double* beta, Size y,
 // Rows begin <= i < end of the certificate of (W, b) by a feasible beta, and
 // dual_W_j += sum_i beta_ij x_i.
 template <class Rows>
-MAXMARGIN_INLINE Tally certify_classes(const Rows& rows, const JudgedClasses& judged,
-                                       const double* W, const double* b, const double* beta,
-                                       Size begin, Size end, double* dual_W) {
-  const Size K = judged.n_classes;
+MAXMARGIN_INLINE CertificateSums certify_classes(const Rows& rows,
+                                                 const ClassCertificateTerms& terms,
+                                                 const double* W, const double* b,
+                                                 const double* beta, Size begin, Size end,
+                                                 double* dual_W) {
+  const Size K = terms.n_classes;
   std::vector<double> z(static_cast<std::size_t>(padded(K))), amounts(z.size());
   std::vector<int> busy(z.size());
-  Tally total;
+  CertificateSums total;
   for (Size i = begin; i < end; ++i) {
     const double* at = beta + i * K;
     scores(rows, i, W, K, z.data());
     for (Size j = 0; j < K; ++j) z[j] += b[j];
-    tally_classes(z.data(), at, judged.y[i], judged.cost[i], K, total);
+    add_classes(z.data(), at, terms.y[i], terms.cost[i], K, total);
     std::copy_n(at, K, amounts.data());
-    if (at[judged.y[i]] != 0.0) add_to_classes(rows, i, amounts.data(), K, busy.data(), dual_W);
+    if (at[terms.y[i]] != 0.0) add_to_classes(rows, i, amounts.data(), K, busy.data(), dual_W);
   }
   return total;
 }
 
 // What all samples add at known values z, b included.
-inline Tally tally_all_classes(const JudgedClasses& judged, const double* z, const double* beta,
-                               Size n) {
-  const Size K = judged.n_classes;
-  Tally total;
+inline CertificateSums sum_all_classes(const ClassCertificateTerms& terms, const double* z,
+                                       const double* beta, Size n) {
+  const Size K = terms.n_classes;
+  CertificateSums total;
   for (Size i = 0; i < n; ++i)
-    tally_classes(z + i * K, beta + i * K, judged.y[i], judged.cost[i], K, total);
+    add_classes(z + i * K, beta + i * K, terms.y[i], terms.cost[i], K, total);
   return total;
 }
 

@@ -9,40 +9,40 @@
 
 namespace maxmargin {
 
-struct Part {
+struct BatchProblem {
   Size begin, n;               // where it lies among the samples of all problems
   const std::int32_t* sample;  // rows of the kernel matrix
   const double *y, *cost;
-  double mass;  // of the nu-SVM; 0: none
+  double nu_sum;  // of the nu-SVM; 0: none
 };
 
-// Samples of a part that are neighbours in the kernel matrix.
-struct Stretch {
-  Size at, from, n;  // its first one in the part and in the matrix, and how many they are
+// Samples of a problem that are neighbours in the kernel matrix.
+struct SampleRun {
+  Size at, from, n;  // its first one in the problem and in the matrix, and how many they are
 };
 
-inline std::vector<Stretch> stretches(const Part& part) {
-  std::vector<Stretch> found;
-  for (Size k = 0; k < part.n; ++k) {
-    if (k > 0 && part.sample[k] == part.sample[k - 1] + 1)
+inline std::vector<SampleRun> runs_of(const BatchProblem& problem) {
+  std::vector<SampleRun> found;
+  for (Size k = 0; k < problem.n; ++k) {
+    if (k > 0 && problem.sample[k] == problem.sample[k - 1] + 1)
       ++found.back().n;
     else
-      found.push_back({k, part.sample[k], 1});
+      found.push_back({k, problem.sample[k], 1});
   }
   return found;
 }
 
-struct Parts {
+struct ProblemBatch {
   const double* kernel;  // n x n, of all samples
   Size n, count;
   const std::int32_t* ends;  // problem p has the samples ends[p - 1] <= v < ends[p]
   const std::int32_t* sample;
-  const double *y, *cost, *masses;
+  const double *y, *cost, *nu_sums;
   bool free;  // whether f has an intercept
 
-  Part operator[](Size p) const {
+  BatchProblem operator[](Size p) const {
     const Size begin = p == 0 ? 0 : ends[p - 1];
-    return {begin, ends[p] - begin, sample + begin, y + begin, cost + begin, masses[p]};
+    return {begin, ends[p] - begin, sample + begin, y + begin, cost + begin, nu_sums[p]};
   }
 };
 

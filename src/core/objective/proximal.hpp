@@ -41,15 +41,25 @@ MAXMARGIN_INLINE Slope slope(const Term& term, double soft, double centre, doubl
 // The derivative of the objective along a step: constant + s * square + sum over rows of
 // -beta_k(z_k + s dz_k) dz_k. Rows that stay in one piece between two values of s add a line; they
 // are summed once and leave the arrays, so that the narrower the bracket the less there is to do.
+struct Line {
+  const double *z, *dz;  // by row, the caller's
+  Size n_rows;
+  double constant, square;
+};
+
 class LineDerivative {
  public:
   struct Value {
     double derivative, curvature;
   };
 
-  LineDerivative(const Proximal& prox, const double* z, const double* dz, Size count,
-                 double constant, double square)
-      : prox_(prox), z_(z), dz_(dz), count_(count), constant_(constant), square_(square) {}
+  LineDerivative(const Proximal& prox, const Line& line)
+      : prox_(prox),
+        z_(line.z),
+        dz_(line.dz),
+        count_(line.n_rows),
+        constant_(line.constant),
+        square_(line.square) {}
 
   Value at(double s) const {
     return prox_.softness > 0.0 ? MAXMARGIN_CLONED(at<true>(s)) : MAXMARGIN_CLONED(at<false>(s));

@@ -1,9 +1,9 @@
 // One sample of Crammer and Singer's dual: the best alpha of a simplex.
 //
-//   max over alpha of  <pull, alpha> - 1/2 square |alpha - now|^2,   alpha >= 0, sum_j alpha_j =
+//   max over alpha of  <score, alpha> - 1/2 square |alpha - now|^2,   alpha >= 0, sum_j alpha_j =
 //   cost
 //
-// is the projection of now + pull / square on the simplex (Blondel, Fujino, Ueda, ICPR 2014).
+// is the projection of now + score / square on the simplex (Blondel, Fujino, Ueda, ICPR 2014).
 #pragma once
 
 #include <limits>
@@ -44,22 +44,22 @@ MAXMARGIN_INLINE Threshold simplex_threshold(const double* v, Size length, doubl
   }
 }
 
-struct Pulled {
-  double top;        // the largest pull
+struct SimplexGradient {
+  double top;        // the largest score
   double violation;  // what the best move within the simplex gains per unit; negative: slack
 };
 
-// Adds the offsets to the pulls and looks at them.
-MAXMARGIN_INLINE Pulled look_at(const double* alpha, const double* offset, Size length, double cost,
-                                double* pull) {
+// Adds the offsets to the scores, and finds what of alpha violates.
+MAXMARGIN_INLINE SimplexGradient add_offsets(const double* alpha, const double* offset, Size length,
+                                             double cost, double* score) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   double top = -kNone, open = -kNone, held = kNone;
 #pragma omp simd reduction(max : top, open) reduction(min : held)
   for (Size j = 0; j < length; ++j) {
-    const double p = pull[j] + offset[j];
+    const double p = score[j] + offset[j];
     const double up = alpha[j] < cost ? p : -kNone;
     const double down = alpha[j] > 0.0 ? p : kNone;
-    pull[j] = p;
+    score[j] = p;
     top = p > top ? p : top;
     open = up > open ? up : open;
     held = down < held ? down : held;
@@ -67,23 +67,31 @@ MAXMARGIN_INLINE Pulled look_at(const double* alpha, const double* offset, Size 
   return {top, open - held};
 }
 
-struct SimplexStep {
-  double bracket;  // the sample's share of the gap before the step
-  double gain;     // of the dual by the step
+// The problem of one sample, but for its scores.
+struct SimplexProblem {
+  double cost;    // what alpha sums to
+  double square;  // of the row's length
+  double relax;   // < 2: how many times as far as the maximum a step goes
 };
 
-// Moves alpha, `relax` < 2 times as far as the maximum, as in successive over-relaxation
-// (Mangasarian and Musicant 1999): the dual never falls, and with relax > 1 ill-conditioned
-// problems need fewer steps. `moved` is the change of beta = -alpha + constant.
-MAXMARGIN_INLINE SimplexStep project(double* alpha, const double* pull, double top, Size length,
-                                     double cost, double square, double relax, double* moved) {
-  const double scale = relax / square;
-  double bracket = 0.0, largest = -std::numeric_limits<double>::infinity(), sum = 0.0, count = 0.0;
-#pragma omp simd reduction(+ : bracket, sum, count) reduction(max : largest)
+struct SimplexStep {
+  double fenchel_young;  // the sample's share of the gap before the step
+  double gain;           // of the dual by the step
+};
+
+// Moves alpha, `relax` times as far as the maximum, as in successive over-relaxation (Mangasarian
+// and Musicant 1999): the dual never falls, and with relax > 1 ill-conditioned problems need fewer
+// steps. `moved` is the change of beta = -alpha + constant.
+MAXMARGIN_INLINE SimplexStep project(const SimplexProblem& problem, double top, Size length,
+                                     const double* score, double* alpha, double* moved) {
+  const double cost = problem.cost, square = problem.square, scale = problem.relax / square;
+  double fenchel_young = 0.0, largest = -std::numeric_limits<double>::infinity(), sum = 0.0,
+         count = 0.0;
+#pragma omp simd reduction(+ : fenchel_young, sum, count) reduction(max : largest)
   for (Size j = 0; j < length; ++j) {
-    const double below = pull[j] - top;
+    const double below = score[j] - top;
     const double m = alpha[j] + below * scale;
-    bracket -= alpha[j] * below;
+    fenchel_young -= alpha[j] * below;
     sum += alpha[j] > 0.0 ? m : 0.0;
     count += alpha[j] > 0.0 ? 1.0 : 0.0;
     moved[j] = m;
@@ -100,11 +108,11 @@ MAXMARGIN_INLINE SimplexStep project(double* alpha, const double* pull, double t
     double next = part > 0.0 ? part : 0.0;
     next = above <= 1.0 && part > 0.0 ? cost : next;
     const double change = next - alpha[j];
-    gain += change != 0.0 ? change * (pull[j] - 0.5 * square * change) : 0.0;
+    gain += change != 0.0 ? change * (score[j] - 0.5 * square * change) : 0.0;
     alpha[j] = next;
     moved[j] = -change;
   }
-  return {bracket, gain};
+  return {fenchel_young, gain};
 }
 
 }  // namespace maxmargin

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "data/rows.hpp"
+#include "objective/intercept.hpp"
 #include "objective/losses.hpp"
 
 namespace maxmargin {
@@ -57,14 +58,25 @@ struct BoundTerms {
   Size n_samples;
 };
 
-void bind_certificate(nb::module_& m);  // python/certificate.cpp
-void bind_classes(nb::module_& m);      // python/multiclass.cpp: K classes at once
-void bind_exact(nb::module_& m);        // python/exact.cpp: to twice the digits
-void bind_faults(nb::module_& m);       // python/faults.cpp: only in builds for tests
-void bind_kernel(nb::module_& m);       // python/kernels.cpp: kernel rows and SMO
-void bind_l1(nb::module_& m);           // python/l1.cpp: a penalty of |w| instead of its square
-void bind_newton(nb::module_& m);       // python/newton.cpp
-void bind_stochastic(nb::module_& m);   // python/stochastic.cpp: Pegasos and SGD
-void bind_whole(nb::module_& m);        // python/dense_smo.cpp: SMO on a whole kernel matrix
+// Python's handle on the intercepts of K classes.
+struct BoundClassBias {
+  ClassBias bias;
+  Size length;  // of its arrays
+};
+
+// One for each file of this folder.
+void bind_certificate(nb::module_& m);
+void bind_classes(nb::module_& m);  // multiclass.cpp: K classes at once
+void bind_data(nb::module_& m);
+void bind_dense_smo(nb::module_& m);  // SMO on a whole kernel matrix
+void bind_exact(nb::module_& m);      // to twice the digits
+void bind_faults(nb::module_& m);     // only in builds for tests
+void bind_kernels(nb::module_& m);
+void bind_l1(nb::module_& m);      // a penalty of |w| instead of its square
+void bind_linear(nb::module_& m);  // coordinate descent
+void bind_newton(nb::module_& m);
+void bind_objective(nb::module_& m);
+void bind_smo(nb::module_& m);
+void bind_stochastic(nb::module_& m);  // Pegasos and SGD
 
 }  // namespace maxmargin

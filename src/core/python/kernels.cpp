@@ -1,8 +1,5 @@
-// Kernel rows and SMO.
-#include <nanobind/stl/optional.h>
-
+// Kernel rows.
 #include <memory>
-#include <optional>
 #include <variant>
 
 #include "data/passes.hpp"
@@ -11,8 +8,6 @@
 #include "kernels/prediction.hpp"
 #include "python/polling.hpp"
 #include "python/row_source.hpp"
-#include "smo/working_set.hpp"
-#include "stochastic/kernel_rows.hpp"
 
 using namespace nanobind::literals;
 
@@ -20,11 +15,13 @@ namespace maxmargin {
 namespace {
 
 using FloatMatrix = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Groups = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 constexpr Size kValuesPerCall = Size{1} << 22;  // of a caller's kernel, which returns doubles
 
-RowSource from_python(nb::callable function, Size n) {
+// Of indices, returning a row of float32 for each.
+using RowFunction = nb::typed<nb::callable, FloatMatrix(InOrder)>;
+
+RowSource from_python(RowFunction function, Size n) {
   auto shared =
       std::shared_ptr<nb::callable>(new nb::callable(std::move(function)), [](auto* held) {
         nb::gil_scoped_acquire acquire;
@@ -163,10 +160,6 @@ struct PairOf {
   }
 };
 
-struct BoundSmo {
-  std::unique_ptr<Smo> smo;
-};
-
 // work(a, b, out) on the views of CSR rows, for a value of each row of A with each of B.
 template <class Work>
 void with_pairs(const Rows& A, const Rows& B, OutRows out, Work work) {
@@ -184,9 +177,84 @@ void with_pairs(const Rows& A, const Rows& B, OutRows out, Work work) {
       A.view, B.view);
 }
 
-}  // namespace
+void dense_source(BoundSource* self, InMatrix<float> samples, In<float> squares,
+                  const KernelFormula& formula, int n_threads) {
+  const Size n = static_cast<Size>(samples.shape(0)), d = static_cast<Size>(samples.shape(1));
+  require_length(squares, n, "squares");
+  make_source(self, std::make_shared<DenseKernel>(samples.data(), squares.data(), n, d, formula),
+              n_threads);
+}
 
-void bind_kernel(nb::module_& m) {
+BoundSource twice(const BoundSource& source) {
+  const Size n = source.n_samples;
+  const RowSource once = source.rows;
+  return {[once, n](const std::int32_t* index, Size count, float* const* out) {
+            std::vector<std::int32_t> sample(index, index + count);
+            for (std::int32_t& i : sample) i %= static_cast<int>(n);
+            once(sample.data(), count, out);
+            for (Size r = 0; r < count; ++r) std::copy_n(out[r], n, out[r] + n);
+          },
+          2 * n,
+          {},
+          source.n_threads};
+}
+
+BoundSource centred_source(const BoundSource& source, In<double> means, double mean) {
+  require_length(means, source.n_samples, "means");
+  return {centred(source.rows, means.data(), source.n_samples, mean),
+          source.n_samples,
+          {},
+          source.n_threads};
+}
+
+void compute_rows(const BoundSource& source, InOrder index, FloatMatrix out) {
+  const Size count = static_cast<Size>(index.shape(0));
+  require(static_cast<Size>(out.shape(0)) == count &&
+              static_cast<Size>(out.shape(1)) == source.n_samples,
+          "out has the wrong shape");
+  for (Size k = 0; k < count; ++k)
+    require(0 <= index(k) && index(k) < source.n_samples, "index holds a row that does not exist");
+  std::vector<float*> rows(count);
+  for (Size k = 0; k < count; ++k) rows[k] = out.data() + k * source.n_samples;
+  nb::gil_scoped_release release;
+  source.rows(index.data(), count, rows.data());
+}
+
+template <class Index>
+void bind_sparse_source(nb::class_<BoundSource>& type) {
+  type.def("__init__", &sparse_source<Index>, "values"_a.noconvert(), "columns"_a.noconvert(),
+           "offsets"_a.noconvert(), "n_features"_a, "squares"_a.noconvert(), "formula"_a,
+           "n_threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+           nb::keep_alive<1, 6>());
+  type.def("predict", &predict_sparse<Index>, "values"_a.noconvert(), "columns"_a.noconvert(),
+           "offsets"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "parts"_a, "out"_a,
+           "n_threads"_a);
+}
+
+void bind_source(nb::module_& m) {
+  auto type = nb::class_<BoundSource>(m, "KernelRows", "A source of kernel rows.");
+  type.def("__init__", &dense_source, "samples"_a.noconvert(), "squares"_a.noconvert(), "formula"_a,
+           "n_threads"_a);
+  type.def("predict", &predict_dense, "samples"_a.noconvert(), "squares"_a.noconvert(), "coef"_a,
+           "parts"_a, "out"_a, "n_threads"_a,
+           "Sums of coef times kernel values with the samples of this source.");
+  bind_sparse_source<int>(type);
+  bind_sparse_source<long long>(type);
+  type.def(
+      "__init__",
+      [](BoundSource* self, RowFunction function, Size n_samples) {
+        new (self) BoundSource{from_python(std::move(function), n_samples), n_samples};
+      },
+      "function"_a, "n_samples"_a);
+  type.def("twice", &twice, nb::keep_alive<0, 1>(),
+           "Every sample twice: rows of n values, and the same again.");
+  type.def("centred", &centred_source, "means"_a.noconvert(), "mean"_a, nb::keep_alive<0, 1>(),
+           nb::keep_alive<0, 2>(),
+           "Values seen from a point c: k(x, z) - <x, c> - <z, c> + <c, c>.");
+  type.def("rows", &compute_rows, "index"_a, "out"_a);
+}
+
+void bind_formula(nb::module_& m) {
   nb::enum_<KernelKind>(m, "KernelKind")
       .value("linear", KernelKind::kLinear)
       .value("polynomial", KernelKind::kPolynomial)
@@ -194,6 +262,17 @@ void bind_kernel(nb::module_& m) {
       .value("sigmoid", KernelKind::kSigmoid)
       .value("cosine", KernelKind::kCosine);
 
+  nb::class_<KernelFormula>(m, "KernelFormula", "A kernel of <x, z>, |x|^2 and |z|^2.")
+      .def(
+          "__init__",
+          [](KernelFormula* self, KernelKind kind, double gamma, double offset, int degree) {
+            new (self)
+                KernelFormula{kind, static_cast<float>(gamma), static_cast<float>(offset), degree};
+          },
+          "kind"_a, "gamma"_a, "offset"_a, "degree"_a);
+}
+
+void bind_sparse_products(nb::module_& m) {
   m.def(
       "sparse_products",
       [](const Rows& A, const Rows& B, OutRows out) {
@@ -210,97 +289,9 @@ void bind_kernel(nb::module_& m) {
         });
       },
       "A"_a, "B"_a, "out"_a, "Squared distances of CSR rows, from their differences, in double.");
+}
 
-  nb::class_<KernelFormula>(m, "KernelFormula", "A kernel of <x, z>, |x|^2 and |z|^2.")
-      .def(
-          "__init__",
-          [](KernelFormula* self, KernelKind kind, double gamma, double offset, int degree) {
-            new (self)
-                KernelFormula{kind, static_cast<float>(gamma), static_cast<float>(offset), degree};
-          },
-          "kind"_a, "gamma"_a, "offset"_a, "degree"_a);
-
-  nb::class_<BoundSource>(m, "KernelRows", "A source of kernel rows.")
-      .def(
-          "__init__",
-          [](BoundSource* self, InMatrix<float> samples, In<float> squares,
-             const KernelFormula& formula, int n_threads) {
-            const Size n = static_cast<Size>(samples.shape(0));
-            require_length(squares, n, "squares");
-            const Size d = static_cast<Size>(samples.shape(1));
-            make_source(
-                self, std::make_shared<DenseKernel>(samples.data(), squares.data(), n, d, formula),
-                n_threads);
-          },
-          "samples"_a.noconvert(), "squares"_a.noconvert(), "formula"_a, "n_threads"_a)
-      .def("__init__", &sparse_source<int>, "values"_a.noconvert(), "columns"_a.noconvert(),
-           "offsets"_a.noconvert(), "n_features"_a, "squares"_a.noconvert(), "formula"_a,
-           "n_threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
-           nb::keep_alive<1, 6>())
-      .def("__init__", &sparse_source<long long>, "values"_a.noconvert(), "columns"_a.noconvert(),
-           "offsets"_a.noconvert(), "n_features"_a, "squares"_a.noconvert(), "formula"_a,
-           "n_threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
-           nb::keep_alive<1, 6>())
-      .def(
-          "__init__",
-          [](BoundSource* self, nb::callable function, Size n_samples) {
-            new (self) BoundSource{from_python(std::move(function), n_samples), n_samples};
-          },
-          "function"_a, "n_samples"_a)
-      .def(
-          "twice",
-          [](const BoundSource& self) {
-            const Size n = self.n_samples;
-            const RowSource once = self.rows;
-            return BoundSource{[once, n](const std::int32_t* index, Size count, float* const* out) {
-                                 std::vector<std::int32_t> sample(index, index + count);
-                                 for (std::int32_t& i : sample) i %= static_cast<int>(n);
-                                 once(sample.data(), count, out);
-                                 for (Size r = 0; r < count; ++r)
-                                   std::copy_n(out[r], n, out[r] + n);
-                               },
-                               2 * n,
-                               {},
-                               self.n_threads};
-          },
-          nb::keep_alive<0, 1>(), "Every sample twice: rows of n values, and the same again.")
-      .def(
-          "centred",
-          [](const BoundSource& self, In<double> means, double mean) {
-            require_length(means, self.n_samples, "means");
-            return BoundSource{centred(self.rows, means.data(), self.n_samples, mean),
-                               self.n_samples,
-                               {},
-                               self.n_threads};
-          },
-          "means"_a.noconvert(), "mean"_a, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(),
-          "Values seen from a point c: k(x, z) - <x, c> - <z, c> + <c, c>.")
-      .def(
-          "rows",
-          [](const BoundSource& self, InOrder index, FloatMatrix out) {
-            const Size count = static_cast<Size>(index.shape(0));
-            require(static_cast<Size>(out.shape(0)) == count &&
-                        static_cast<Size>(out.shape(1)) == self.n_samples,
-                    "out has the wrong shape");
-            for (Size k = 0; k < count; ++k)
-              require(0 <= index(k) && index(k) < self.n_samples,
-                      "index holds a row that does not exist");
-            std::vector<float*> rows(count);
-            for (Size k = 0; k < count; ++k) rows[k] = out.data() + k * self.n_samples;
-            nb::gil_scoped_release release;
-            self.rows(index.data(), count, rows.data());
-          },
-          "index"_a, "out"_a)
-      .def("predict", &predict_dense, "samples"_a.noconvert(), "squares"_a.noconvert(), "coef"_a,
-           "parts"_a, "out"_a, "n_threads"_a,
-           "Sums of coef times kernel values with the samples of this source.")
-      .def("predict", &predict_sparse<int>, "values"_a.noconvert(), "columns"_a.noconvert(),
-           "offsets"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "parts"_a, "out"_a,
-           "n_threads"_a)
-      .def("predict", &predict_sparse<long long>, "values"_a.noconvert(), "columns"_a.noconvert(),
-           "offsets"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "parts"_a, "out"_a,
-           "n_threads"_a);
-
+void bind_class_rows(nb::module_& m) {
   nb::class_<BoundClassRows>(m, "ClassRows", "Kernel rows of a class among its own samples.")
       .def(
           "__init__",
@@ -318,87 +309,15 @@ void bind_kernel(nb::module_& m) {
       .def_prop_ro("rows_kept", [](const BoundClassRows& self) {
         return std::visit([](const auto& rows) { return rows->rows_kept(); }, self.rows);
       });
+}
 
-  nb::class_<KernelView>(m, "KernelView", "The kernel matrix as rows of a stochastic solver.")
-      .def(
-          "__init__",
-          [](KernelView* self, const BoundSource& source, Size n_features, Size capacity,
-             Size together) {
-            const Size n = source.n_samples;
-            require(n > 0 && n_features >= 2 * n, "n_features must be at least 2 n_samples");
-            require(capacity >= 1 && together >= 1, "capacity and together must be at least 1");
-            new (self) KernelView(n, n_features, capacity, together, source.rows);
-          },
-          "source"_a, "n_features"_a, "capacity"_a, "together"_a, nb::keep_alive<1, 2>())
-      .def(
-          "combine",
-          [](const KernelView& self, InOrder index, InMatrix<double> coef, OutRows out) {
-            const Size count = static_cast<Size>(index.shape(0)), n = self.n_samples;
-            require(static_cast<Size>(coef.shape(1)) == count, "coef has the wrong shape");
-            require(out.shape(0) == coef.shape(0) && static_cast<Size>(out.shape(1)) == n,
-                    "out has the wrong shape");
-            for (Size k = 0; k < count; ++k)
-              require(0 <= index(k) && index(k) < n, "index holds a row that does not exist");
-            nb::gil_scoped_release release;
-            self.combine(index.data(), count, coef.data(), static_cast<Size>(coef.shape(0)),
-                         out.data());
-          },
-          "index"_a, "coef"_a, "out"_a.noconvert(), "Adds the rows times coef to out.")
-      .def_prop_ro("rows_computed", &KernelView::rows_computed);
+}  // namespace
 
-  nb::class_<BoundSmo>(m, "Smo", "Two-level sequential minimal optimisation.")
-      .def(
-          "__init__",
-          [](BoundSmo* self, const BoundSource& source, In<double> target, In<double> lower,
-             In<double> upper, Groups group, double epsilon, bool balanced, Size working,
-             Size capacity, std::optional<Size> first) {
-            const Size n = source.n_samples;
-            require(n > 0 && working >= 2, "nothing to work on");
-            require_length(target, n, "target");
-            require_length(lower, n, "lower");
-            require_length(upper, n, "upper");
-            require_length(group, n, "group");
-            const SmoProblem problem{
-                n,       target.data(), lower.data(),    upper.data(), group.data(),
-                epsilon, balanced,      source.n_threads};
-            new (self) BoundSmo{std::make_unique<Smo>(problem, working, capacity,
-                                                      first.value_or(capacity), source.rows)};
-          },
-          "source"_a, "target"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
-          "group"_a.noconvert(), "epsilon"_a, "balanced"_a, "working"_a, "capacity"_a,
-          "first"_a = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
-          nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>())
-      .def(
-          "run",
-          [](BoundSmo& self, double tol, double negligible, Size max_outer, nb::callable stop) {
-            polled(stop, [&](Poll& poll) { self.smo->run(tol, negligible, max_outer, poll); });
-          },
-          "tol"_a, "negligible"_a, "max_outer"_a, "stop"_a,
-          "Outer steps until the gap looks small enough.")
-      .def(
-          "go_on",
-          [](BoundSmo& self, In<double> beta, In<double> residual, double dual) {
-            const Size n = static_cast<Size>(self.smo->beta.size());
-            require_length(beta, n, "beta");
-            require_length(residual, n, "residual");
-            self.smo->go_on(beta.data(), residual.data(), dual);
-          },
-          "beta"_a, "residual"_a, "dual"_a, "Start or go on from there.")
-      .def(
-          "forget_rows", [](BoundSmo& self) { self.smo->forget_rows(); },
-          "Give the memory of the kernel rows back; those needed are computed again.")
-      .def_prop_ro("beta", [](const BoundSmo& self) { return copied(self.smo->beta); })
-      .def_prop_ro("residual", [](const BoundSmo& self) { return copied(self.smo->residual); })
-      .def_prop_ro("dual", [](const BoundSmo& self) { return self.smo->dual; })
-      .def_prop_ro("thresholds", [](const BoundSmo& self) { return copied(self.smo->threshold); })
-      .def_prop_ro(
-          "violation", [](BoundSmo& self) { return self.smo->worst_violation(); },
-          "LIBSVM's m - M.")
-      .def_prop_ro("steps", [](const BoundSmo& self) { return self.smo->steps; })
-      .def_prop_ro("outer_steps", [](const BoundSmo& self) { return self.smo->outer_steps; })
-      .def_prop_ro("rows_computed",
-                   [](const BoundSmo& self) { return self.smo->cache().rows_computed(); })
-      .def_prop_ro("most_held", [](const BoundSmo& self) { return self.smo->cache().most_held(); });
+void bind_kernels(nb::module_& m) {
+  bind_formula(m);
+  bind_sparse_products(m);
+  bind_source(m);
+  bind_class_rows(m);
 }
 
 }  // namespace maxmargin

@@ -30,6 +30,13 @@ void append(L1WorkingSet& self, const Rows& rows, InOrder features) {
   MAXMARGIN_CLONED(self.extend(1.0));
 }
 
+void restart(L1WorkingSet& self, In<double> w) {
+  require_length(w, self.count(), "w");
+  std::copy_n(w.data(), self.w.size(), self.w.begin());
+  nb::gil_scoped_release release;
+  MAXMARGIN_CLONED(self.restart());
+}
+
 }  // namespace
 
 void bind_l1(nb::module_& m) {
@@ -45,25 +52,17 @@ void bind_l1(nb::module_& m) {
           "value"_a, "penalty"_a, "Pack a column of this value: that of the intercept.")
       .def("scale_costs", &L1WorkingSet::scale_costs, "by"_a,
            "Multiply all costs; `restart` is to follow.")
-      .def(
-          "restart",
-          [](L1WorkingSet& self, In<double> w) {
-            require_length(w, self.count(), "w");
-            std::copy_n(w.data(), self.w.size(), self.w.begin());
-            nb::gil_scoped_release release;
-            MAXMARGIN_CLONED(self.restart());
-          },
-          "w"_a, "Go to w, with residuals of its own.")
+      .def("restart", &restart, "w"_a, "Go to w, with residuals of its own.")
       .def(
           "descend",
-          [](L1WorkingSet& self, Size max_epochs, double target, nb::callable stop) {
+          [](L1WorkingSet& self, Size max_epochs, double target, Stop stop) {
             polled(stop, [&](Poll& poll) { self.descend(max_epochs, target, poll); });
           },
           "max_epochs"_a, "target"_a, "stop"_a,
           "Make epochs until the gap of these columns is at most the target.")
       .def(
           "newton",
-          [](L1WorkingSet& self, double precision, int max_iterations, nb::callable stop) {
+          [](L1WorkingSet& self, double precision, int max_iterations, Stop stop) {
             polled(stop, [&](Poll& poll) { self.newton(precision, max_iterations, poll); });
           },
           "precision"_a, "max_iterations"_a, "stop"_a, "Make a Newton step on the support.")

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "common/deadline.hpp"
@@ -19,9 +20,12 @@ Function function_from(nb::capsule capsule, const char* signature) {
   return reinterpret_cast<Function>(capsule.data());
 }
 
+// What long work asks: whether it is to stop.
+using Stop = nb::typed<nb::callable, bool()>;
+
 // Runs with the GIL released; Halted ends the work, with the point where it was.
 template <class Work>
-void polled(const nb::callable& stop, Work work) {
+void polled(const Stop& stop, Work work) {
   Poll poll([&stop] {
     nb::gil_scoped_acquire acquire;
     return nb::cast<bool>(stop());
@@ -33,11 +37,14 @@ void polled(const nb::callable& stop, Work work) {
   }
 }
 
+// An array of Python's own.
 template <class Values>
 auto copied(const Values& values) {
   using T = std::remove_cvref_t<decltype(values[0])>;
-  return nb::cast(nb::ndarray<nb::numpy, const T, nb::ndim<1>>(values.data(), {values.size()}),
-                  nb::rv_policy::copy);
+  using View = nb::ndarray<nb::numpy, const T, nb::ndim<1>>;
+  using Array = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+  return nb::typed<nb::object, Array>(
+      nb::cast(View(values.data(), {values.size()}), nb::rv_policy::copy));
 }
 
 }  // namespace maxmargin

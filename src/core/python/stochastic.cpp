@@ -1,8 +1,8 @@
-// Pegasos and SGD: arrays in, views out.
+// Pegasos and SGD.
 #include <vector>
 
 #include "data/passes.hpp"
-#include "python/arrays.hpp"
+#include "python/row_source.hpp"
 #include "stochastic/epochs.hpp"
 #include "stochastic/kernel_rows.hpp"
 #include "stochastic/multiclass_rows.hpp"
@@ -89,10 +89,11 @@ Size features_of(const DenseSgd& method) {
 }
 
 template <class View, class Method>
-void descend_checked(View& self, const BoundTerms& bound, Method& method, Sampler& sampler,
-                     Window& window, Random& random, Size max_epochs, bool until_clean,
-                     double seconds) {
+void descend_checked(View& self, const BoundTerms& bound, Method& method, const EpochState& state,
+                     const EpochBudget& budget) {
   const Size n = n_samples_of(self);
+  const Sampler& sampler = state.sampler;
+  const Window& window = state.window;
   require(n > 0, "there are no rows");
   require(bound.n_samples == n, "terms and rows differ in length");
   require(sampler.n_samples == n, "order and rows differ in length");
@@ -101,20 +102,18 @@ void descend_checked(View& self, const BoundTerms& bound, Method& method, Sample
   require(features_of(method) == n_features_of(self), "w and rows differ in n_features");
   require(all_within(sampler.order, n, n), "order holds a row that does not exist");
   nb::gil_scoped_release release;
-  const Budget budget{max_epochs, until_clean, Deadline(seconds)};
-  std::vector<double> g(static_cast<std::size_t>((n + sampler.n_batches - 1) / sampler.n_batches));
   visit_rows(self, [&](const auto& rows) {
-    MAXMARGIN_CLONED(descend(rows, bound.terms, method, sampler, window, random, g.data(), budget));
+    MAXMARGIN_CLONED(descend(rows, bound.terms, method, state, budget));
   });
 }
 
 template <class View, class Method>
 void bind_descend(nb::module_& m) {
-  m.def("descend", &descend_checked<View, Method>, "rows"_a, "terms"_a, "method"_a, "sampler"_a,
-        "window"_a, "random"_a, "max_epochs"_a, "until_clean"_a, "seconds"_a);
+  m.def("descend", &descend_checked<View, Method>, "rows"_a, "terms"_a, "method"_a, "state"_a,
+        "budget"_a);
 }
 
-void bind_state(nb::module_& m) {
+void bind_sampler(nb::module_& m) {
   nb::class_<Sampler>(m, "Sampler", "Epochs of mini-batches, drawn into a caller's array.")
       .def(
           "__init__",
@@ -129,7 +128,9 @@ void bind_state(nb::module_& m) {
       .def_ro("cursor", &Sampler::cursor)
       .def_ro("epochs", &Sampler::epochs)
       .def("begin", &Sampler::begin, "batch"_a, "Where a batch begins in the order.");
+}
 
+void bind_window(nb::module_& m) {
   nb::class_<Window>(m, "Window", "The recent visits, from which the dual point is made.")
       .def(
           "__init__",
@@ -143,7 +144,22 @@ void bind_state(nb::module_& m) {
       .def_ro("horizon", &Window::horizon)
       .def_ro("mistakes", &Window::mistakes)
       .def_ro("epoch_mistakes", &Window::epoch_mistakes);
+}
 
+void bind_epochs(nb::module_& m) {
+  nb::class_<EpochState>(m, "EpochState", "Where a run of a stochastic method stands beside it.")
+      .def(
+          "__init__",
+          [](EpochState* self, Sampler& sampler, Window& window, Random& random) {
+            new (self) EpochState{sampler, window, random};
+          },
+          "sampler"_a, "window"_a, "random"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+          nb::keep_alive<1, 4>());
+  nb::class_<EpochBudget>(m, "EpochBudget", "When a call ends: by epochs, mistakes or time.")
+      .def(nb::init<Size, bool, double>(), "max_epochs"_a, "until_clean"_a, "seconds"_a);
+}
+
+void bind_iterate(nb::module_& m) {
   nb::class_<Iterate>(m, "Iterate", "A scaled point and its average, in two vectors.")
       .def(
           "__init__",
@@ -163,33 +179,60 @@ void bind_state(nb::module_& m) {
       .def_rw("steps", &Iterate::steps);
 }
 
-}  // namespace
+void make_rival_rows(BoundRivalRows* self, const Rows& rows, InOrder y, Size n_classes,
+                     double feature, In<double> anchor) {
+  const Size n = rows.n_samples();
+  require(n_classes >= 2, "there must be at least two classes");
+  require_length(y, n, "y");
+  require_length(anchor, n_classes, "anchor");
+  require(all_within(y.data(), n, n_classes), "y holds a class that does not exist");
+  new (self) BoundRivalRows{rows,
+                            y.data(),
+                            n_classes,
+                            feature,
+                            anchor.data(),
+                            std::vector<std::int32_t>(n),
+                            std::vector<double>(padded(n_classes))};
+}
 
-void bind_stochastic(nb::module_& m) {
-  bind_state(m);
-
+void bind_rival_rows(nb::module_& m) {
   nb::class_<BoundRivalRows>(m, "RivalRows", "Rows that face a rival class, for K classes.")
+      .def("__init__", &make_rival_rows, "rows"_a, "y"_a.noconvert(), "n_classes"_a, "feature"_a,
+           "anchor"_a.noconvert(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+           nb::keep_alive<1, 6>())
+      .def_prop_ro("n_features", &BoundRivalRows::n_features);
+}
+
+void bind_kernel_view(nb::module_& m) {
+  nb::class_<KernelView>(m, "KernelView", "The kernel matrix as rows of a stochastic solver.")
       .def(
           "__init__",
-          [](BoundRivalRows* self, const Rows& rows, InOrder y, Size n_classes, double feature,
-             In<double> anchor) {
-            const Size n = rows.n_samples();
-            require(n_classes >= 2, "there must be at least two classes");
-            require_length(y, n, "y");
-            require_length(anchor, n_classes, "anchor");
-            require(all_within(y.data(), n, n_classes), "y holds a class that does not exist");
-            new (self) BoundRivalRows{rows,
-                                      y.data(),
-                                      n_classes,
-                                      feature,
-                                      anchor.data(),
-                                      std::vector<std::int32_t>(n),
-                                      std::vector<double>(padded(n_classes))};
+          [](KernelView* self, const BoundSource& source, Size n_features, Size capacity,
+             Size together) {
+            const Size n = source.n_samples;
+            require(n > 0 && n_features >= 2 * n, "n_features must be at least 2 n_samples");
+            require(capacity >= 1 && together >= 1, "capacity and together must be at least 1");
+            new (self) KernelView(n, n_features, capacity, together, source.rows);
           },
-          "rows"_a, "y"_a.noconvert(), "n_classes"_a, "feature"_a, "anchor"_a.noconvert(),
-          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 6>())
-      .def_prop_ro("n_features", &BoundRivalRows::n_features);
+          "source"_a, "n_features"_a, "capacity"_a, "together"_a, nb::keep_alive<1, 2>())
+      .def(
+          "combine",
+          [](const KernelView& self, InOrder index, InMatrix<double> coef, OutRows out) {
+            const Size count = static_cast<Size>(index.shape(0)), n = self.n_samples;
+            require(static_cast<Size>(coef.shape(1)) == count, "coef has the wrong shape");
+            require(out.shape(0) == coef.shape(0) && static_cast<Size>(out.shape(1)) == n,
+                    "out has the wrong shape");
+            for (Size k = 0; k < count; ++k)
+              require(0 <= index(k) && index(k) < n, "index holds a row that does not exist");
+            nb::gil_scoped_release release;
+            self.combine(index.data(), count, coef.data(), static_cast<Size>(coef.shape(0)),
+                         out.data());
+          },
+          "index"_a, "coef"_a, "out"_a.noconvert(), "Adds the rows times coef to out.")
+      .def_prop_ro("rows_computed", &KernelView::rows_computed);
+}
 
+void bind_pegasos(nb::module_& m) {
   nb::enum_<Averaging>(m, "Averaging")
       .value("none", Averaging::none)
       .value("uniform", Averaging::uniform)
@@ -211,13 +254,18 @@ void bind_stochastic(nb::module_& m) {
   bind_descend<Rows, Pegasos>(m);
   bind_descend<BoundRivalRows, Pegasos>(m);
   bind_descend<KernelView, Pegasos>(m);
+}
 
+void bind_sgd_problem(nb::module_& m) {
   nb::class_<Schedule>(m, "Schedule", "step(t) = first / (offset + rate t)^power")
       .def(nb::init<double, double, double, double>(), "first"_a, "offset"_a, "rate"_a, "power"_a)
       .def("step", &Schedule::step, "t"_a);
   nb::class_<SgdProblem>(m, "SgdProblem")
       .def(nb::init<double, double, Schedule, Bias>(), "lam"_a, "per_row"_a, "schedule"_a, "bias"_a)
       .def_rw("bias", &SgdProblem::bias);
+}
+
+void bind_plain_sgd(nb::module_& m) {
   nb::class_<PlainSgd>(m, "PlainSgd")
       .def(
           "__init__",
@@ -228,7 +276,9 @@ void bind_stochastic(nb::module_& m) {
       .def_rw("problem", &PlainSgd::problem);
   bind_descend<Rows, PlainSgd>(m);
   bind_descend<BoundRivalRows, PlainSgd>(m);
+}
 
+void bind_dense_sgd(nb::module_& m) {
   nb::enum_<Update>(m, "Update")
       .value("momentum", Update::momentum)
       .value("nesterov", Update::nesterov)
@@ -254,6 +304,21 @@ void bind_stochastic(nb::module_& m) {
       .def_rw("problem", &DenseSgd::problem);
   bind_descend<Rows, DenseSgd>(m);
   bind_descend<BoundRivalRows, DenseSgd>(m);
+}
+
+}  // namespace
+
+void bind_stochastic(nb::module_& m) {
+  bind_sampler(m);
+  bind_window(m);
+  bind_epochs(m);
+  bind_iterate(m);
+  bind_rival_rows(m);
+  bind_kernel_view(m);
+  bind_pegasos(m);
+  bind_sgd_problem(m);
+  bind_plain_sgd(m);
+  bind_dense_sgd(m);
 }
 
 }  // namespace maxmargin

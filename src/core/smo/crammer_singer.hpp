@@ -5,21 +5,22 @@
 //   and, for free intercepts, sum_i beta_ij = 0 for every class j
 //
 // Outer level: a working set of samples, half of it the worst violators, half kept from before, as
-// in smo/working_set.hpp. Inner level: sweeps over its samples; a step is the best alpha_i, a
+// in smo/two_level.hpp. Inner level: sweeps over its samples; a step is the best alpha_i, a
 // projection (objective/simplex.hpp), until the violation is a fraction of what it was. Only then
-// are the pulls of all samples brought up to date.
+// are the scores of all samples brought up to date.
 //
 // Free intercepts are the multipliers of their constraints (Hestenes 1969, Powell 1969):
 // b_j = anchor_j + penalty sum_i beta_ij, and the anchor follows whenever the violation is no
 // larger than the second term.
 //
-// Invariant between outer steps: pull_ij = [j != y_i] + sum_k K_ik beta_kj, in double; K in
+// Invariant between outer steps: score_ij = [j != y_i] + sum_k K_ik beta_kj, in double; K in
 // float32.
 #pragma once
 
 #include "data/class_weights.hpp"
+#include "kernels/row_cache.hpp"
 #include "objective/simplex.hpp"
-#include "smo/working_set.hpp"
+#include "smo/gradient.hpp"
 
 namespace maxmargin {
 
@@ -39,14 +40,14 @@ struct ClassSmoProblem {
 struct ClassBlock {
   Size size = 0;
   std::vector<float> kernel;  // size x size
-  std::vector<double> pull, alpha, cost, diagonal;
+  std::vector<double> score, alpha, cost, diagonal;
   std::vector<double> b, at, moved;  // padded(n_classes)
 
   void resize(Size q, Size n_classes, std::size_t values) {
     const Size stride = padded(n_classes);
     size = q;
     kernel.resize(values);
-    pull.resize(static_cast<std::size_t>(q * n_classes));
+    score.resize(static_cast<std::size_t>(q * n_classes));
     alpha.assign(static_cast<std::size_t>(q * stride), 0.0);
     cost.resize(q);
     diagonal.resize(q);
@@ -67,21 +68,21 @@ MAXMARGIN_INLINE Size solve_classes(ClassBlock& block, const Real* kernel, Size 
     const Size before = steps;
     for (Size k = 0; k < q; ++k) {
       double* alpha = block.alpha.data() + k * stride;
-      for (Size j = 0; j < n_classes; ++j) at[j] = block.pull[j * q + k];
+      for (Size j = 0; j < n_classes; ++j) at[j] = block.score[j * q + k];
       std::fill(at + n_classes, at + stride, 0.0);
-      const auto [top, violation] = look_at(alpha, b, stride, block.cost[k], at);
+      const auto [top, violation] = add_offsets(alpha, b, stride, block.cost[k], at);
       if (!(violation > goal)) continue;
       ++steps;
       const double square = std::max(block.diagonal[k] + penalty, 1e-200);
-      project(alpha, at, top, stride, block.cost[k], square, kRelax, moved);
+      project({block.cost[k], square, kRelax}, top, stride, at, alpha, moved);
       const Real* __restrict row = kernel + k * q;
       for (Size j = 0; j < n_classes; ++j) {
         const double change = moved[j];
         if (change == 0.0) continue;
         b[j] += penalty * change;
-        double* __restrict pull = block.pull.data() + j * q;
+        double* __restrict score = block.score.data() + j * q;
 #pragma omp simd
-        for (Size m = 0; m < q; ++m) pull[m] += change * static_cast<double>(row[m]);
+        for (Size m = 0; m < q; ++m) score[m] += change * static_cast<double>(row[m]);
       }
     }
     if (steps == before) break;
@@ -91,7 +92,7 @@ MAXMARGIN_INLINE Size solve_classes(ClassBlock& block, const Real* kernel, Size 
 
 class ClassSmo {
  public:
-  std::vector<double> alpha, pull;  // n_classes x n
+  std::vector<double> alpha, score;  // n_classes x n
   std::vector<double> b;
   Size steps = 0, outer_steps = 0;
   double violation = std::numeric_limits<double>::infinity();
@@ -100,7 +101,7 @@ class ClassSmo {
   ClassSmo(const ClassSmoProblem& problem, Size working, Size capacity, Size first,
            RowSource source)
       : alpha(static_cast<std::size_t>(problem.n * problem.n_classes), 0.0),
-        pull(alpha.size(), 1.0),
+        score(alpha.size(), 1.0),
         b(problem.n_classes, 0.0),
         problem_(problem),
         working_(std::min(working, problem.n)),
@@ -113,7 +114,7 @@ class ClassSmo {
     for (Size i = 0; i < problem.n; ++i) {
       const Size own = problem.y[i] * problem.n + i;
       alpha[own] = problem.cost[i];
-      pull[own] = 0.0;
+      score[own] = 0.0;
     }
     if (!problem.kernel) return;
     set_.resize(problem.n);
@@ -126,7 +127,7 @@ class ClassSmo {
   // Goes on from there, where the sums of beta are 0 if the intercepts are free.
   void go_on(const double* new_alpha, const double* new_pull, const double* new_b) {
     std::copy_n(new_alpha, alpha.size(), alpha.begin());
-    std::copy_n(new_pull, pull.size(), pull.begin());
+    std::copy_n(new_pull, score.size(), score.begin());
     std::copy_n(new_b, b.size(), b.begin());
     anchor_ = b;
     std::fill(sum_.begin(), sum_.end(), 0.0);
@@ -146,8 +147,9 @@ class ClassSmo {
  private:
   static constexpr double kInner = 0.1;
   static constexpr Size kSweeps = 100;
+  static constexpr Size kChunk = 512;  // samples summed over at a time
 
-  // Rows that change the pulls of one class, and by how much.
+  // Rows that change the scores of one class, and by how much.
   struct Moves {
     std::vector<const float*> rows;
     std::vector<double> change;
@@ -169,7 +171,7 @@ class ClassSmo {
         for (Size j = 0; j < problem_.n_classes; ++j)
           MAXMARGIN_CLONED(subtract_part(moves_[j].rows.data(), moves_[j].change.data(),
                                          static_cast<Size>(moves_[j].rows.size()), part * kPart,
-                                         std::min((part + 1) * kPart, n), pull.data() + j * n));
+                                         std::min((part + 1) * kPart, n), score.data() + j * n));
     });
   }
 
@@ -192,54 +194,64 @@ class ClassSmo {
   }
 
   // Every sample's violation, the worst of them, the gap and the dual value.
-  void measure() { MAXMARGIN_CLONED(look_at_all()); }
+  void measure() { MAXMARGIN_CLONED(sum_over_all()); }
 
-  MAXMARGIN_INLINE void look_at_all() {
-    constexpr Size kChunk = 512;
-    constexpr double kNone = std::numeric_limits<double>::infinity();
-    const Size n = problem_.n, K = problem_.n_classes;
-    double top[kChunk], open[kChunk], held[kChunk];
-    double brackets = 0.0, twice_dual = 0.0, worst = -kNone;
-    for (Size from = 0; from < n; from += kChunk) {
-      const Size count = std::min(kChunk, n - from);
-      const double* cost = problem_.cost + from;
-      for (Size k = 0; k < count; ++k) {
-        top[k] = open[k] = -kNone;
-        held[k] = kNone;
-      }
-      for (Size j = 0; j < K; ++j) {
-        const double *a = alpha.data() + j * n + from, *p = pull.data() + j * n + from;
-        const double offset = b[j];
-#pragma omp simd
-        for (Size k = 0; k < count; ++k) {
-          const double at = p[k] + offset;
-          const double up = a[k] < cost[k] ? at : -kNone, down = a[k] > 0.0 ? at : kNone;
-          top[k] = at > top[k] ? at : top[k];
-          open[k] = up > open[k] ? up : open[k];
-          held[k] = down < held[k] ? down : held[k];
-        }
-      }
-      for (Size j = 0; j < K; ++j) {
-        const double *a = alpha.data() + j * n + from, *p = pull.data() + j * n + from;
-        const double offset = b[j];
-#pragma omp simd reduction(+ : brackets, twice_dual)
-        for (Size k = 0; k < count; ++k) {
-          brackets += a[k] * (top[k] - (p[k] + offset));
-          twice_dual += a[k] * p[k];
-        }
-      }
-      for (Size k = 0; k < count; ++k) {
-        const Size own = problem_.y[from + k] * n + from + k;
-        twice_dual += cost[k] - alpha[own] - cost[k] * pull[own];
-        violation_[from + k] = open[k] - held[k];
-        worst = std::max(worst, violation_[from + k]);
-      }
-    }
-    violation = worst;
-    gap = brackets;
-    dual = 0.5 * twice_dual;
+  struct Sums {
+    double fenchel_young = 0.0, twice_dual = 0.0;
+    double worst = -std::numeric_limits<double>::infinity();
+  };
+
+  MAXMARGIN_INLINE void sum_over_all() {
+    Sums sums;
+    for (Size from = 0; from < problem_.n; from += kChunk)
+      add_chunk(from, std::min(kChunk, problem_.n - from), sums);
+    violation = sums.worst;
+    gap = sums.fenchel_young;
+    dual = 0.5 * sums.twice_dual;
     if (!problem_.free) return;
     for (const double sum : sum_) gap += problem_.penalty * sum * sum;
+  }
+
+  // Of the samples from <= i < from + count.
+  MAXMARGIN_INLINE void add_chunk(Size from, Size count, Sums& sums) {
+    constexpr double kNone = std::numeric_limits<double>::infinity();
+    const Size n = problem_.n, K = problem_.n_classes;
+    const double* cost = problem_.cost + from;
+    double top[kChunk], open[kChunk], held[kChunk];
+    for (Size k = 0; k < count; ++k) {
+      top[k] = open[k] = -kNone;
+      held[k] = kNone;
+    }
+    for (Size j = 0; j < K; ++j) {
+      const double *a = alpha.data() + j * n + from, *p = score.data() + j * n + from;
+      const double offset = b[j];
+#pragma omp simd
+      for (Size k = 0; k < count; ++k) {
+        const double at = p[k] + offset;
+        const double up = a[k] < cost[k] ? at : -kNone, down = a[k] > 0.0 ? at : kNone;
+        top[k] = at > top[k] ? at : top[k];
+        open[k] = up > open[k] ? up : open[k];
+        held[k] = down < held[k] ? down : held[k];
+      }
+    }
+    double fenchel_young = sums.fenchel_young, twice_dual = sums.twice_dual;
+    for (Size j = 0; j < K; ++j) {
+      const double *a = alpha.data() + j * n + from, *p = score.data() + j * n + from;
+      const double offset = b[j];
+#pragma omp simd reduction(+ : fenchel_young, twice_dual)
+      for (Size k = 0; k < count; ++k) {
+        fenchel_young += a[k] * (top[k] - (p[k] + offset));
+        twice_dual += a[k] * p[k];
+      }
+    }
+    for (Size k = 0; k < count; ++k) {
+      const Size own = problem_.y[from + k] * n + from + k;
+      twice_dual += cost[k] - alpha[own] - cost[k] * score[own];
+      violation_[from + k] = open[k] - held[k];
+      sums.worst = std::max(sums.worst, violation_[from + k]);
+    }
+    sums.fenchel_young = fenchel_young;
+    sums.twice_dual = twice_dual;
   }
 
   // One outer step; false if there is nothing left to gain. Halted before its rows are at hand, it
@@ -297,7 +309,7 @@ class ClassSmo {
       block_.diagonal[a] =
           problem_.kernel ? problem_.kernel[i * n + i] : static_cast<double>(kernel[a * q + a]);
       for (Size j = 0; j < K; ++j) {
-        block_.pull[j * q + a] = pull[j * n + i];
+        block_.score[j * q + a] = score[j * n + i];
         block_.alpha[a * stride + j] = alpha[j * n + i];
       }
     }
@@ -319,7 +331,7 @@ class ClassSmo {
       }
     }
     if (problem_.kernel)
-      pull = block_.pull;
+      score = block_.score;
     else
       add_moves();
     intercepts();

@@ -19,33 +19,22 @@
 
 #include "common/argmax.hpp"
 #include "common/deadline.hpp"
-#include "linalg/pivoted_cholesky.hpp"
+#include "smo/free_variables.hpp"
 #include "smo/subproblem.hpp"
 
 namespace maxmargin {
 
-struct WholeProblem {
-  Size n;
-  int n_groups;
-  const double* kernel;  // n x n
-  const double* target;  // n
-  const double* lower;   // n_groups x n, as the upper ones
-  const double* upper;
-  double epsilon;
-  bool balanced;           // sums per group are kept: pairs; else single coordinates
-  double elsewhere = 0.0;  // the objective of variables that stay as they are
-};
-
-class WholeSmo {
+class DenseSmo {
  public:
   std::vector<double> beta;      // n_groups x n
   std::vector<double> residual;  // n
   Size steps = 0, outer_steps = 0;
 
-  explicit WholeSmo(const WholeProblem& problem)
+  explicit DenseSmo(const DenseProblem& problem)
       : beta(static_cast<std::size_t>(problem.n_groups * problem.n), 0.0),
         residual(problem.target, problem.target + problem.n),
         problem_(problem),
+        free_(problem),
         rise_(beta.size()),
         fall_(beta.size()),
         diagonal_(problem.n),
@@ -73,13 +62,13 @@ class WholeSmo {
     std::vector<double> sums(problem_.n, 0.0);
     const std::vector<double> coef = folded();
     for (Size k = 0; k < problem_.n; ++k)
-      if (coef[k] != 0.0) MAXMARGIN_CLONED(add_row(coef[k], k, sums.data()));
+      if (coef[k] != 0.0) MAXMARGIN_CLONED(problem_.add_row(coef[k], k, sums.data()));
     return sums;
   }
 
   // LIBSVM's m - M.
   double worst_violation() {
-    look();
+    find_violation();
     return violation_;
   }
 
@@ -117,9 +106,6 @@ class WholeSmo {
     double up, down;  // the most that a variable of the group gains by rising, by falling
     Size at;          // the one that gains by rising
   };
-  struct Free {
-    Size variable, sample;
-  };
   static constexpr double kNever = -std::numeric_limits<double>::infinity();
   static constexpr double kInner = 0.1;  // of the violation is left by an outer step
   static constexpr double kLeastDiagonal = 1e-12;
@@ -127,13 +113,7 @@ class WholeSmo {
   static constexpr double kPairsFirst = 4;  // times the work of a Newton step
   static constexpr Size kStepsPerRefresh = 10;  // times n: each leaves its rounding in residual
 
-  const double* row(Size k) const { return problem_.kernel + k * problem_.n; }
-
-  MAXMARGIN_INLINE void add_row(double factor, Size k, double* __restrict sums) const {
-    const double* __restrict values = row(k);
-#pragma omp simd
-    for (Size i = 0; i < problem_.n; ++i) sums[i] += factor * values[i];
-  }
+  const double* row(Size k) const { return problem_.row(k); }
 
   void refresh() {
     const std::vector<double> sums = values();
@@ -188,7 +168,7 @@ class WholeSmo {
     return worst;
   }
 
-  void look() { MAXMARGIN_CLONED(worst_group()); }
+  void find_violation() { MAXMARGIN_CLONED(worst_group()); }
 
   // The partner with which i gains most.
   MAXMARGIN_INLINE Size partner(int g, Size i, double up) const {
@@ -283,7 +263,7 @@ class WholeSmo {
   }
 
   bool made_steps() {
-    look();
+    find_violation();
     if (!(violation_ > 0.0)) return false;
     const Size limit = std::max<Size>(problem_.n, 100);
     const double goal = kInner * violation_;
@@ -311,12 +291,12 @@ class WholeSmo {
     for (int g = 0; g < problem_.n_groups; ++g) {
       const double middle = threshold(g), epsilon = problem_.epsilon;
       for (Size k = 0, v = g * problem_.n; k < problem_.n; ++k, ++v) {
-        const double pull = residual[k] - middle;
-        const double above = pull - epsilon, below = pull + epsilon;
+        const double gradient = residual[k] - middle;
+        const double above = gradient - epsilon, below = gradient + epsilon;
         const double most = above > 0.0   ? problem_.upper[v] * above
                             : below < 0.0 ? problem_.lower[v] * below
                                           : 0.0;
-        total += most - (pull * beta[v] - epsilon * std::fabs(beta[v]));
+        total += most - (gradient * beta[v] - epsilon * std::fabs(beta[v]));
       }
     }
     return total;
@@ -349,113 +329,18 @@ class WholeSmo {
     return gap() <= std::max(tol * value, negligible) || value <= negligible;
   }
 
-  // The free variables: not 0, and inside their box.
-  void find_free() {
-    free_.clear();
-    begins_.clear();
-    for (int g = 0; g < problem_.n_groups; ++g) {
-      begins_.push_back(static_cast<Size>(free_.size()));
-      for (Size k = 0, v = g * problem_.n; k < problem_.n; ++k, ++v)
-        if (beta[v] != 0.0 && beta[v] > problem_.lower[v] && beta[v] < problem_.upper[v])
-          free_.push_back({v, k});
-    }
-    begins_.push_back(static_cast<Size>(free_.size()));
-  }
-
-  // Multiplications, or what takes as long: the system, its factors, and residuals made again.
+  // Multiplications, or what takes as long: those of a step, and of residuals made again.
   double newton_work() {
-    find_free();
-    const double m = static_cast<double>(free_.size());
+    free_.find(beta);
     const double support = static_cast<double>(beta.size() - std::ranges::count(beta, 0.0));
-    return m * m * (m / 3.0 + 8.0) + 3.0 * support * static_cast<double>(problem_.n);
+    return free_.work() + 3.0 * support * static_cast<double>(problem_.n);
   }
 
-  // Subtracts each group's mean from m values.
-  MAXMARGIN_INLINE void centre(double* values) const {
-    if (!problem_.balanced) return;
-    for (int g = 0; g < problem_.n_groups; ++g) {
-      const Size from = begins_[g], to = begins_[g + 1];
-      double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-      for (Size a = from; a < to; ++a) sum += values[a];
-      const double mean = sum / static_cast<double>(std::max<Size>(1, to - from));
-#pragma omp simd
-      for (Size a = from; a < to; ++a) values[a] -= mean;
-    }
-  }
-
-  // K_FF, centred in rows and columns. It is symmetric: the columns are centred by its transpose.
-  MAXMARGIN_INLINE void make_system() {
-    const Size m = static_cast<Size>(free_.size());
-    system_.resize(static_cast<std::size_t>(m * m));
-    for (Size a = 0; a < m; ++a) {
-      const double* values = row(free_[a].sample);
-      double* own = system_.data() + a * m;
-      for (Size b = 0; b < m; ++b) own[b] = values[free_[b].sample];
-      centre(own);
-    }
-    if (!problem_.balanced) return;
-    for (Size a = 0; a < m; ++a)
-      for (Size b = 0; b < a; ++b) std::swap(system_[a * m + b], system_[b * m + a]);
-    for (Size a = 0; a < m; ++a) centre(system_.data() + a * m);
-  }
-
-  // One Newton step in the free variables, to the first bound on its way: the share of it that was
-  // made, 0 if it gains nothing. With the pieces of the losses as they are, the change d and the
-  // thresholds t of the groups satisfy K_FF d + t = residual -+ epsilon, and d sums to 0 in each
-  // group; projected to such d, it is a system without t.
+  // The share of a step in the free variables that was made.
   double newton() {
-    const Size m = static_cast<Size>(free_.size());
-    if (m == 0) return 0.0;
-    MAXMARGIN_CLONED(make_system());
-    right_.resize(m);
-    change_.resize(m);
-    for (Size a = 0; a < m; ++a) {
-      const auto [v, k] = free_[a];
-      right_[a] = residual[k] - std::copysign(problem_.epsilon, beta[v]);
-    }
-    centre(right_.data());
-    MAXMARGIN_CLONED(factor_.factor(system_.data(), m));
-    factor_.solve(right_.data(), change_.data());
-    centre(change_.data());
-
-    double share = 1.0;
-    for (Size a = 0; a < m; ++a) share = std::min(share, room(a) / std::fabs(change_[a]));
-    if (!(share > 0.0 && gain(share) > 0.0)) return 0.0;
-    for (Size a = 0; a < m; ++a) {
-      const auto [v, k] = free_[a];
-      const double end = change_[a] > 0.0 ? high(v) : low(v);
-      const bool reached = share * std::fabs(change_[a]) >= room(a);
-      const double before = beta[v];
-      beta[v] = reached ? end : before + share * change_[a];
-      MAXMARGIN_CLONED(add_row(before - beta[v], k, residual.data()));
-    }
-    open_all();
+    const double share = free_.step(beta, residual);
+    if (share > 0.0) open_all();
     return share;
-  }
-
-  // What a share of the change adds to the dual value. The difference of two values would be
-  // rounding where a bound is near: the step to it is needed all the same.
-  double gain(double share) const {
-    const Size m = static_cast<Size>(free_.size());
-    double slope = 0.0, curvature = 0.0;
-    for (Size a = 0; a < m; ++a) {
-      const double* values = system_.data() + a * m;
-      double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-      for (Size b = 0; b < m; ++b) sum += values[b] * change_[b];
-      slope += right_[a] * change_[a];
-      curvature += sum * change_[a];
-    }
-    return share * (slope - 0.5 * share * curvature);
-  }
-
-  // The piece of the loss that a free variable is on ends at 0 and at a bound.
-  double low(Size v) const { return beta[v] > 0.0 ? 0.0 : problem_.lower[v]; }
-  double high(Size v) const { return beta[v] > 0.0 ? problem_.upper[v] : 0.0; }
-  double room(Size a) const {
-    const Size v = free_[a].variable;
-    return change_[a] > 0.0 ? high(v) - beta[v] : beta[v] - low(v);
   }
 
   // Newton steps until one is made in full, or the work is spent; whether any was made. Each that
@@ -496,17 +381,14 @@ class WholeSmo {
     }
   }
 
-  WholeProblem problem_;
+  DenseProblem problem_;
+  FreeVariables free_;
   double violation_ = 0.0;
   std::vector<double> rise_, fall_, diagonal_;
   std::vector<Side> sides_;
-  Size fresh_ = 0;            // steps when the residuals were made again
-  double spent_ = 0.0;        // work on pairs since the last Newton step
-  double reach_ = 1.0;        // times that work may be spent on a walk
-  std::vector<Free> free_;    // group after group
-  std::vector<Size> begins_;  // of the groups, and the end
-  std::vector<double> system_, right_, change_;
-  PivotedCholesky factor_;
+  Size fresh_ = 0;      // steps when the residuals were made again
+  double spent_ = 0.0;  // work on pairs since the last Newton step
+  double reach_ = 1.0;  // times that work may be spent on a walk
 };
 
 }  // namespace maxmargin

@@ -68,6 +68,59 @@ MAXMARGIN_INLINE Size position_of_max(const double* values, Size count, double& 
   return at;
 }
 
+// The variable that gains most by rising, in the group of the worst violation.
+struct FirstOfPair {
+  Size at = 0;
+  double up = -std::numeric_limits<double>::infinity();         // what it gains
+  double violation = -std::numeric_limits<double>::infinity();  // with the one that falls best
+};
+
+MAXMARGIN_INLINE FirstOfPair first_of_pair(const SmoBlock& block, int n_groups) {
+  constexpr double kNever = -std::numeric_limits<double>::infinity();
+  const double *up = block.up.data(), *down = block.down.data();
+  FirstOfPair first;
+  if (n_groups == 1) {
+    double most_down;
+    first.at = position_of_max(up, block.size, first.up);
+    position_of_max(down, block.size, most_down);
+    first.violation = first.up + most_down;
+    return first;
+  }
+  for (int g = 0; g < n_groups; ++g) {
+    Size at = 0;
+    double most_up = kNever, most_down = kNever;
+    for (Size k = 0; k < block.size; ++k) {
+      if (block.group[k] != g) continue;
+      if (up[k] > most_up) {
+        most_up = up[k];
+        at = k;
+      }
+      most_down = std::max(most_down, down[k]);
+    }
+    if (most_up + most_down > first.violation) first = {at, most_up, most_up + most_down};
+  }
+  return first;
+}
+
+// What it gains with each partner of its group.
+template <class Real>
+MAXMARGIN_INLINE void pair_gains(SmoBlock& block, const Real* __restrict row,
+                                 const FirstOfPair& first) {
+  const double* __restrict diagonal = block.diagonal.data();
+  const double* __restrict down = block.down.data();
+  double* __restrict gain = block.gain.data();
+  const std::uint8_t* __restrict group = block.group.data();
+  const double diagonal_i = diagonal[first.at];
+  const std::uint8_t own = group[first.at];
+#pragma omp simd
+  for (Size k = 0; k < block.size; ++k) {
+    const double slope = first.up + down[k];
+    const double curvature = pair_curvature(diagonal_i, diagonal[k], row[k]);
+    const double value = slope * slope / curvature;
+    gain[k] = ((slope > 0.0) & (group[k] == own)) ? value : 0.0;
+  }
+}
+
 // Pairs until the violation in every group is at most `goal`; returns the steps made.
 template <class Real>
 MAXMARGIN_INLINE Size solve_pairs(SmoBlock& block, const Real* kernel, double epsilon, double goal,
@@ -77,9 +130,6 @@ MAXMARGIN_INLINE Size solve_pairs(SmoBlock& block, const Real* kernel, double ep
   const double* __restrict lower = block.lower.data(), * __restrict upper = block.upper.data();
   const double* __restrict diagonal = block.diagonal.data();
   double* __restrict up = block.up.data(), * __restrict down = block.down.data();
-  double* __restrict gain = block.gain.data();
-  const std::uint8_t* __restrict group = block.group.data();
-  constexpr double kNever = -std::numeric_limits<double>::infinity();
   Size steps = 0;
   for (; steps < max_steps; ++steps) {
 #pragma omp simd
@@ -87,52 +137,21 @@ MAXMARGIN_INLINE Size solve_pairs(SmoBlock& block, const Real* kernel, double ep
       up[k] = rising(residual[k], beta[k], upper[k], epsilon);
       down[k] = falling(residual[k], beta[k], lower[k], epsilon);
     }
-    Size i = 0;
-    double best_up = kNever, violation = kNever;
-    if (n_groups == 1) {
-      double best_down;
-      i = position_of_max(up, q, best_up);
-      position_of_max(down, q, best_down);
-      violation = best_up + best_down;
-    } else {
-      for (int g = 0; g < n_groups; ++g) {
-        Size at = 0;
-        double most_up = kNever, most_down = kNever;
-        for (Size k = 0; k < q; ++k) {
-          if (group[k] != g) continue;
-          if (up[k] > most_up) {
-            most_up = up[k];
-            at = k;
-          }
-          most_down = std::max(most_down, down[k]);
-        }
-        if (most_up + most_down > violation) {
-          violation = most_up + most_down;
-          best_up = most_up;
-          i = at;
-        }
-      }
-    }
-    if (!(violation > goal)) break;
+    // Working pair: i by the violation, j by what the pair gains.
+    const FirstOfPair first = first_of_pair(block, n_groups);
+    if (!(first.violation > goal)) break;
+    const Size i = first.at;
     const Real* __restrict row_i = kernel + i * q;
-    const double k_ii = diagonal[i];
-    const std::uint8_t own = group[i];
-#pragma omp simd
-    for (Size k = 0; k < q; ++k) {
-      const double slope = best_up + down[k];
-      const double curvature = pair_curvature(k_ii, diagonal[k], row_i[k]);
-      const double value = slope * slope / curvature;
-      gain[k] = ((slope > 0.0) & (group[k] == own)) ? value : 0.0;
-    }
+    pair_gains(block, row_i, first);
     double best_gain;
-    const Size j = position_of_max(gain, q, best_gain);
+    const Size j = position_of_max(block.gain.data(), q, best_gain);
     if (!(best_gain > 0.0)) break;
     const Real* __restrict row_j = kernel + j * q;
-    const double curvature = pair_curvature(k_ii, diagonal[j], row_i[j]);
+    // Step, to the bound itself where it is reached, whatever rounding would make of the sum.
+    const double curvature = pair_curvature(diagonal[i], diagonal[j], row_i[j]);
     const double room_i = room_above(beta[i], upper[i], epsilon);
     const double room_j = room_below(beta[j], lower[j], epsilon);
-    const double step = std::min({(best_up + down[j]) / curvature, room_i, room_j});
-    // The bound itself where it is reached, whatever rounding would make of the sum.
+    const double step = std::min({(first.up + down[j]) / curvature, room_i, room_j});
     beta[i] = step == room_i ? (epsilon > 0.0 && beta[i] < 0.0 ? 0.0 : upper[i]) : beta[i] + step;
     beta[j] = step == room_j ? (epsilon > 0.0 && beta[j] > 0.0 ? 0.0 : lower[j]) : beta[j] - step;
 #pragma omp simd

@@ -14,6 +14,8 @@
 // epochs: the recent half, free of the first steps, whose size has nothing to do with the solution.
 #pragma once
 
+#include <vector>
+
 #include "common/deadline.hpp"
 #include "objective/losses.hpp"
 #include "stochastic/minibatch.hpp"
@@ -72,24 +74,47 @@ MAXMARGIN_INLINE Size sum_of(const Rows& rows, Size i) {
     return 0;
 }
 
-struct Budget {
+struct EpochBudget {
   Size max_epochs;
   bool until_clean;  // an epoch without a mistake ends the run: a perceptron has nothing to add
-  Deadline deadline;
+  double seconds;
 };
+
+// Where a run stands between its calls, beside the method. All of it is the caller's.
+struct EpochState {
+  Sampler& sampler;
+  Window& window;
+  Random& random;
+};
+
+// Fetches what the draws after the k-th will need.
+template <class Rows, class Method>
+MAXMARGIN_INLINE void prefetch_next(const Rows& rows, const Method& method, const Sampler& sampler,
+                                    Size k) {
+  constexpr Size kAhead = 4;
+  const std::int32_t* const order = sampler.order;
+  if (k + 2 * kAhead < sampler.n_samples) rows.prefetch_offset(order[k + 2 * kAhead]);
+  if (k + kAhead < sampler.n_samples) rows.prefetch(order[k + kAhead]);
+  if constexpr (requires { rows.prefetch_weights(k, method.weights()); }) {
+    if (k + 1 < sampler.n_samples) rows.prefetch_weights(order[k + 1], method.weights());
+  }
+}
 
 template <class Rows, class Method>
 MAXMARGIN_INLINE void descend(const Rows& rows, const Terms& terms, Method& method,
-                              Sampler& sampler, Window& window, Random& random, double* g,
-                              const Budget& budget) {
-  constexpr Size kAhead = 4;
+                              const EpochState& state, const EpochBudget& budget) {
   constexpr bool kDear = requires { rows.finish_epoch(nullptr, 0, 0, [](Size) { return true; }); };
   constexpr Size kWorkPerClock = kDear ? 1 : 256;
+  const Deadline deadline(budget.seconds);
+  Sampler& sampler = state.sampler;
+  Window& window = state.window;
   const Size end_epoch = sampler.epochs + budget.max_epochs;
+  std::vector<double> descents(static_cast<std::size_t>(sampler.largest_batch()));
+  double* const g = descents.data();
   Size since_clock = 0;
   while (sampler.epochs < end_epoch) {
     if (sampler.cursor == 0) {
-      sampler.draw(random);
+      sampler.draw(state.random);
       window.epoch_mistakes = 0;
       method.begin_epoch();
     }
@@ -101,12 +126,7 @@ MAXMARGIN_INLINE void descend(const Rows& rows, const Terms& terms, Method& meth
                         [&](Size i) { return descent(terms, i, method.predict(rows, i)) != 0.0; });
     }
     for (Size k = begin; k < end; ++k) {
-      if (k + 2 * kAhead < sampler.n_samples) rows.prefetch_offset(sampler.order[k + 2 * kAhead]);
-      if (k + kAhead < sampler.n_samples) rows.prefetch(sampler.order[k + kAhead]);
-      if constexpr (requires { rows.prefetch_weights(k, method.weights()); }) {
-        if (k + 1 < sampler.n_samples)
-          rows.prefetch_weights(sampler.order[k + 1], method.weights());
-      }
+      prefetch_next(rows, method, sampler, k);
       const Size i = sampler.order[k];
       g[k - begin] = descent(terms, i, method.predict(rows, i));
       window.visit(i, sum_of(rows, i), g[k - begin]);
@@ -117,7 +137,7 @@ MAXMARGIN_INLINE void descend(const Rows& rows, const Terms& terms, Method& meth
     if (sampler.cursor == 0 && budget.until_clean && window.epoch_mistakes == 0) return;
     since_clock += (end - begin) * visit_work(rows) + method.step_work();
     if (since_clock >= kWorkPerClock) {
-      if (budget.deadline.passed()) return;
+      if (deadline.passed()) return;
       since_clock = 0;
     }
   }

@@ -32,6 +32,8 @@ struct Sampler {
   // Batch j is order[begin(j)], ..., order[begin(j + 1) - 1]: no batch is short by more than a row.
   MAXMARGIN_INLINE Size begin(Size j) const { return j * n_samples / n_batches; }
 
+  Size largest_batch() const { return (n_samples + n_batches - 1) / n_batches; }
+
   void advance() {
     if (++cursor == n_batches) {
       cursor = 0;

@@ -59,7 +59,7 @@ class ProbabilityMap:
         else:
             P = np.asarray(softmax(L * self.slopes + self.shifts, axis=1))
         P = np.maximum(P, _LEAST)
-        return settled(P / P.sum(axis=1, keepdims=True), winners)
+        return with_winners_ahead(P / P.sum(axis=1, keepdims=True), winners)
 
     def logits(self, values: Array) -> Array:
         """Return log-odds of the second of two classes, else a number for each class."""
@@ -156,11 +156,11 @@ def _coupled(R: Array, n_classes: int) -> Array:
     return np.asarray(np.maximum(P[:, :-1, 0], _LEAST))
 
 
-def settled(P: Array, winners: NDArray[np.intp]) -> Array:
+def with_winners_ahead(P: Array, winners: NDArray[np.intp]) -> Array:
     """Return the nearest probabilities whose largest is that of the winner, in every row.
 
-    Where it is not, the winner and the classes above what it gets share what they have, it being
-    ahead by next to nothing.
+    Where it is not, the winner and the classes above it share their sum, the winner ahead by a
+    rounding.
     """
     rows = np.arange(len(P))
     own = P[rows, winners]

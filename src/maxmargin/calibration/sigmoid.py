@@ -46,9 +46,8 @@ def fit_sigmoid(
     weights on both sides.
     """
     if not weight.any():
-        return Sigmoid(
-            1.0, np.eye(3)[0], np.eye(3)[0]
-        )  # nobody knows better than the logistic function
+        # nothing to fit: the logistic function
+        return Sigmoid(1.0, np.eye(3)[0], np.eye(3)[0])
     target = np.where(right, _smoothed(weight[right]), 1.0 - _smoothed(weight[~right]))
     scores, target, weight = _grouped(scores, target, weight)
     above = scores > 0.0

@@ -57,7 +57,7 @@ def explaining(X: Any, y: Any = None) -> Iterator[None]:
         elif text.startswith("Complex data"):
             text, remedy = text.splitlines()[0], _REAL  # what follows is all of X
         else:
-            remedy = next((advice for words, advice in _SHAPES if words in text), "")
+            remedy = next((advice for message, advice in _SHAPES if message in text), "")
         if not remedy:
             raise
         raise type(error)(f"{text.rstrip()}\n{remedy}") from None
@@ -85,14 +85,14 @@ def _first_bad(values: Any) -> str:
         row, column = np.searchsorted(stored.indptr, first, "right") - 1, stored.indices[first]
     else:
         row, column = divmod(first, max(1, stored.size // len(stored)))
-    place = f"row {row}, column {column}" if stored.ndim == 2 else f"position {first}"
+    where = f"row {row}, column {column}" if stored.ndim == 2 else f"position {first}"
     remedy = (
         "fill in what is missing (sklearn.impute.SimpleImputer)"
         if np.isnan(flat[first])
         else "clip such values (numpy.clip)"
     )
     return (
-        f"The first such value is {flat[first]} at {place} ({len(bad)} in all). Leave such samples"
+        f"The first such value is {flat[first]} at {where} ({len(bad)} in all). Leave such samples"
         f" out, or {remedy}."
     )
 
@@ -138,8 +138,8 @@ def view_rows(X: Matrix) -> tuple[Matrix, _core.Rows]:
             X.check_format(full_check=True)
         except ValueError as error:
             raise ValueError(
-                f"X of shape {X.shape} is no sound CSR matrix: {error}. Build it again from rows,"
-                " columns and values (scipy.sparse.coo_array)."
+                f"X of shape {X.shape} is not a valid CSR matrix: {error}. Build it again from"
+                " rows, columns and values (scipy.sparse.coo_array)."
             ) from None
         X.sum_duplicates()
         return X, _core.Rows(X.data, X.indices, X.indptr, X.shape[1])

@@ -13,10 +13,10 @@ from scipy import sparse
 import maxmargin._core as _core
 from maxmargin.data.arrays import Matrix
 
-#: Values of X that are looked at to say how its columns differ.
+#: Values of X from which the scales of its columns are estimated.
 _ADVICE_VALUES = 2**20
 
-#: About as many are looked at after every fit, to see whether some may differ by this factor.
+#: Values of X that are checked after every fit, and the ratio of scales that deserves a warning.
 _FEW_VALUES, _WILD = 2**12, 1e6
 
 #: What an infinite C of a regression stands for: as good as a tube that all targets have to be in.
@@ -24,11 +24,11 @@ LARGEST_C = 1e10
 
 
 class DataWarning(UserWarning):
-    """A fit is proven, and the data or the parameters are such that it may mean little."""
+    """The fit is proven, but the data or the parameters may make it meaningless."""
 
 
 def check_one_label(estimator: object, y: Any) -> None:
-    """Refuse several labels a sample, and say what takes them."""
+    """Refuse several labels a sample, and name the remedy."""
     shape = y.shape if hasattr(y, "shape") else np.shape(np.asarray(y, dtype=object))
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
@@ -42,7 +42,7 @@ def check_positive(name: str, value: object, *, advice: str) -> float:
     """Return the number, or say which parameter is wrong, what it was and what would do."""
     if (
         isinstance(value, bool)
-        or not isinstance(value, (float, numbers.Real))  # numbers alone takes long to ask
+        or not isinstance(value, (float, numbers.Real))  # isinstance of numbers.Real is slow
         or not 0.0 < float(value) < math.inf
     ):
         raise ValueError(f"{name} must be a positive finite number, got {value!r}. {advice}")
@@ -82,10 +82,10 @@ def check_tube(epsilon: object) -> float:
     return float(epsilon)
 
 
-def check_magnitudes(longest: float, extent: _core.Extent) -> None:
+def check_magnitudes(longest: float, target_summary: _core.TargetSummary) -> None:
     """Refuse numbers whose products would leave the range of double precision."""
     limit = 1e200
-    farthest, total = extent.reach, extent.total_cost
+    farthest, total = target_summary.max_abs, target_summary.total_cost
     most = max(total, 1.0)
     if not (longest * most * most < limit and farthest * farthest * most < limit):
         raise ValueError(
@@ -104,7 +104,7 @@ def check_choice(name: str, value: object, choices: Mapping[str, Any] | tuple[st
 
 
 def wild_scales(X: Matrix) -> str:
-    """Say what scaling would do where columns differ so much that some count for nothing."""
+    """Advise scaling where columns differ so much that some have no effect."""
     dense = not sparse.issparse(X)
     sizes = np.abs(X[:: max(1, X.size // _FEW_VALUES)] if dense else X.data[:_FEW_VALUES])
     largest = float(sizes.max(initial=0.0))
@@ -114,7 +114,7 @@ def wild_scales(X: Matrix) -> str:
 
 
 def scale_advice(X: Matrix, factor: float = 1e3) -> str:
-    """Say what scaling would do where sizes of columns differ by that factor, by some rows."""
+    """Advise scaling where the scales of columns differ by that factor in some rows."""
     stored = X.nnz if sparse.issparse(X) else X.size
     some = X[:: max(1, stored // _ADVICE_VALUES)]
     if sparse.issparse(X):

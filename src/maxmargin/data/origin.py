@@ -74,14 +74,14 @@ def centred(X: Array, centre: Array) -> tuple[Array, Origin]:
     rows, error = np.empty(X.shape), 0.0
     step = max(1, _VALUES_PER_BLOCK // max(1, X.shape[1]))
     for begin in range(0, len(X), step):
-        x, apart = X[begin : begin + step].astype(np.float64), rows[begin : begin + step]
-        np.subtract(x, centre, out=apart)
-        lost = _lost(x, centre, apart)
+        x, difference = X[begin : begin + step].astype(np.float64), rows[begin : begin + step]
+        np.subtract(x, centre, out=difference)
+        lost = _lost(x, centre, difference)
         error = max(error, float(np.einsum("ij,ij->i", lost, lost).max()))
     return rows, Origin(centre, math.sqrt(error))
 
 
-def _lost(x: Array, centre: Array | float, apart: Array) -> Array:
-    """Return the rounding errors of apart = x − centre."""
-    back = apart - x
-    return np.asarray(np.abs((x - (apart - back)) - (centre + back)))
+def _lost(x: Array, centre: Array | float, difference: Array) -> Array:
+    """Return the rounding errors of difference = x − centre."""
+    back = difference - x
+    return np.asarray(np.abs((x - (difference - back)) - (centre + back)))

@@ -27,23 +27,23 @@ class Problem:
     X is a C-ordered float32 or float64 array or a CSR matrix in canonical form, used in place;
     y and cost are float64. The targets that were given are y + level.height, the rows
     x + origin.centre, which a free intercept takes up. `rows` is the core's view of X, made here if
-    it is not at hand, `extent` how far y and cost reach, `n_samples` and `n_features` are the
+    it is not at hand, `target_summary` the range of y and cost, `n_samples` and `n_features` the
     numbers of rows and columns. None of the arrays may change later.
     """
 
     X: Matrix
     y: Array
     cost: Array
-    rows: _core.Rows = field(default=None, repr=False)
+    rows: _core.Rows = field(default=None, repr=False)  # type: ignore[assignment] # made below
     level: Level = UNMOVED
     origin: Origin | None = None
-    extent: _core.Extent = field(init=False, repr=False)
+    target_summary: _core.TargetSummary = field(init=False, repr=False)
     n_samples: int = field(init=False, repr=False)
     n_features: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.rows is None:
-            object.__setattr__(self, "rows", _view(self.X))
+            object.__setattr__(self, "rows", _view(self.X))  # type: ignore[unreachable]
         object.__setattr__(self, "n_samples", self.rows.n_samples)
         object.__setattr__(self, "n_features", self.rows.n_features)
         self._check_targets()
@@ -55,8 +55,8 @@ class Problem:
                 raise TypeError(f"{name} must be a float64 array.")
             if values.shape != (n,):
                 raise ValueError(f"{name} must have shape ({n},), got {values.shape}.")
-        object.__setattr__(self, "extent", _core.Extent(self.y, self.cost))
-        if not self.extent.sound:
+        object.__setattr__(self, "target_summary", _core.TargetSummary(self.y, self.cost))
+        if not self.target_summary.valid:
             raise ValueError("cost must be finite and 0 or larger for every sample.")
 
     def with_targets(self, y: Array, cost: Array) -> Problem:
@@ -90,17 +90,17 @@ class Problem:
         """Return the b nearest to this one for which the intercept as given is a double."""
         return self.own_intercept(w, self.given_intercept(w, b))
 
-    def stored_in(self, places: NDArray[np.int32]) -> int:
+    def stored_in(self, indices: NDArray[np.int32]) -> int:
         """Count the stored values of these rows."""
         if isinstance(self.X, np.ndarray):
-            return len(places) * self.n_features
-        return int((self.X.indptr[places + 1] - self.X.indptr[places]).sum())
+            return len(indices) * self.n_features
+        return int((self.X.indptr[indices + 1] - self.X.indptr[indices]).sum())
 
-    def part(self, places: NDArray[np.int32], cost: Array) -> Problem:
+    def part(self, indices: NDArray[np.int32], cost: Array) -> Problem:
         """Return the problem of a copy of these rows, at other costs."""
         dense = isinstance(self.X, np.ndarray)
-        X = self.X.take(places, axis=0) if dense else self.X[places]
-        return Problem(X, self.y[places], cost)
+        X = self.X.take(indices, axis=0) if dense else self.X[indices]
+        return Problem(X, self.y[indices], cost)
 
     def compressed(self) -> Problem:
         """Return the problem with X in CSR form, a copy, where most of a dense X is 0; else itself.
@@ -124,7 +124,7 @@ class Problem:
     @property
     def fits_float32(self) -> bool:
         """Whether products with the rows are far from the ends of the range of float32."""
-        longest, total = self.longest, float(self.extent.total_cost)
+        longest, total = self.longest, float(self.target_summary.total_cost)
         return min(longest, total) > 1e-20 and max(longest, total) < 1e20
 
     @cached_property

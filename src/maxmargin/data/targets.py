@@ -130,7 +130,7 @@ def class_labels(y: NDArray[Any]) -> NDArray[Any]:
 
 
 def _second_label(y: NDArray[Any]) -> int:
-    """Return the first place of another label than the first, if y is known to have two; else 0."""
+    """Return the first index of a label other than the first, if y is known to have two; else 0."""
     kind, size = y.dtype.kind, y.dtype.itemsize
     if kind in "biu":
         y = y.view(f"u{size}")  # equal if the bits are
@@ -142,7 +142,7 @@ def _second_label(y: NDArray[Any]) -> int:
 def check_several_classes(
     classes: NDArray[Any], y: NDArray[Any], cost: Array, *, one_left: str = ONE_LEFT
 ) -> None:
-    """Refuse labels that leave nothing to tell apart; `one_left` names that by weights."""
+    """Refuse labels of one class; `one_left` is the message where weights leave one."""
     if len(classes) == 1:
         raise ValueError(
             "The number of classes has to be greater than one; got 1 class:"
@@ -168,7 +168,7 @@ def class_members(y: NDArray[Any], classes: NDArray[Any]) -> list[NDArray[np.int
 
 
 def class_numbers(classes: NDArray[Any], y: NDArray[Any]) -> Array:
-    """Return the place of each label among the classes."""
+    """Return the index of each label among the classes."""
     return np.searchsorted(classes, y).astype(np.float64)
 
 

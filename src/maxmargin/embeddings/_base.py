@@ -18,8 +18,9 @@ from maxmargin.runtime.blas_threads import one_blas_thread
 from maxmargin.runtime.interrupt import interruptible
 from maxmargin.runtime.threads import in_threads, n_threads
 
-#: Values held at a time by one thread.
-_VALUES_PER_BLOCK = 2**21
+#: Values held at a time by one thread, few enough to stay in its cache; rows at least, as products
+#: of fewer with a large matrix are slow.
+_VALUES_PER_BLOCK, _LEAST_ROWS = 2**18, 256
 
 #: Bytes of a row that are kept as they are.
 _LONG = 256
@@ -62,7 +63,7 @@ def in_blocks(
 
     Ctrl-C is heard between blocks.
     """
-    n, step = len(out), max(16, _VALUES_PER_BLOCK // max(1, width))
+    n, step = len(out), max(_LEAST_ROWS, _VALUES_PER_BLOCK // max(1, width))
     pieces = [slice(begin, min(n, begin + step)) for begin in range(0, n, step)]
 
     def fill(rows: slice) -> None:

@@ -6,10 +6,10 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 from maxmargin.data.arrays import Array, Matrix
-from maxmargin.embeddings._base import Embedding, check_weights
+from maxmargin.embeddings._base import Embedding, check_weights, signs_of
 from maxmargin.kernels import Kernel, fitted_kernel
 from maxmargin.runtime.blas_threads import one_blas_thread
 
@@ -21,6 +21,9 @@ _SAMPLED = 500
 
 #: Rows up to which threads gain an eigenvalue problem less than they lose where cores are busy.
 _ONE_THREAD = 3_000
+
+#: Columns of a triangular matrix that are multiplied together.
+_TOGETHER = 64
 
 
 class KernelEmbedding(Embedding):
@@ -59,17 +62,41 @@ class KernelEmbedding(Embedding):
         raise NotImplementedError
 
 
-def square_root(K: Array, kernel: Kernel, cutoff: float) -> tuple[Array, Array]:
-    """Return eigenvalues of K above the cutoff, largest first, and their vectors.
+def inverse_root(K: Array, kernel: Kernel, cutoff: float) -> Array:
+    """Return N with N'KN = 1 and a column for each eigenvalue of K above the cutoff.
 
-    The cutoff is relative to the largest. A kernel that is not positive semidefinite is refused.
+    The cutoff is relative to the largest. N is upper triangular where all eigenvalues are above it.
+    A kernel that is not positive semidefinite is refused.
     """
+    K = 0.5 * (K + K.T)
     with one_blas_thread() if len(K) <= _ONE_THREAD else nullcontext():
-        values, vectors = np.linalg.eigh(0.5 * (K + K.T))
-    largest = max(float(values[-1]), 0.0)
-    _refuse_negative(float(values[0]), largest, kernel)
+        values, vectors = np.linalg.eigh(K)
+        largest = max(float(values[-1]), 0.0)
+        _refuse_negative(float(values[0]), largest, kernel)
+        if values[0] > cutoff * largest:
+            try:
+                root = linalg.cholesky(K)
+            except linalg.LinAlgError:  # rounding has the last word
+                pass
+            else:
+                return np.asarray(linalg.solve_triangular(root, np.eye(len(K))))
     used = np.flatnonzero(values > cutoff * largest)[::-1]
-    return values[used], vectors[:, used]
+    vectors = vectors[:, used]
+    return np.asarray(vectors * signs_of(vectors) / np.sqrt(values[used]))
+
+
+def is_triangular(U: Array) -> bool:
+    """Whether a square matrix has only zeros below its diagonal."""
+    return U.shape[0] == U.shape[1] and not np.tril(U, -1).any()
+
+
+def times_triangular(A: Array, U: Array) -> Array:
+    """Return A U for an upper triangular U: what is 0 is not multiplied."""
+    out = np.empty((len(A), len(U)), dtype=A.dtype)
+    for begin in range(0, len(U), _TOGETHER):
+        end = min(len(U), begin + _TOGETHER)
+        np.matmul(A[:, :end], U[:end, begin:end], out=out[:, begin:end])
+    return out
 
 
 def refuse_indefinite(K: Array, kernel: Kernel, largest: float) -> None:

@@ -10,7 +10,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from maxmargin.data.arrays import Array
 
-#: Rows up to which all of the spectrum takes no time to speak of, and share of it from which on
+#: Rows up to which all of the spectrum takes negligible time, and share of it from which on
 #: an iteration for some vectors does not pay.
 _SMALL, _FEW = 600, 0.1
 

@@ -19,7 +19,7 @@ from scipy.optimize import minimize_scalar
 
 from maxmargin.certificate import Certificate, Status, relative
 from maxmargin.data.arrays import Array, Matrix
-from maxmargin.embeddings._base import in_blocks
+from maxmargin.embeddings._sums import kernel_sums, own_sums
 from maxmargin.kernels import Kernel, mercer_check
 from maxmargin.losses import Loss
 from maxmargin.objectives.rounding import expansion_error
@@ -151,19 +151,24 @@ class ExactProblem:
     free: bool
     n_jobs: int | None = None
 
-    def values(self, rows: NDArray[np.intp], samples: Matrix, coef: Array) -> Array:
-        """Σ_j coef_jp k(samples_j, x_i) for some rows and every problem, in float64."""
-        out = np.zeros((len(rows), coef.shape[1]))
-        if samples.shape[0] == 0:
-            return out
+    def of_landmarks(self, rows: NDArray[np.intp], coef: Array) -> Array:
+        """Σ_j coef_jp k(basis_j, x_i) for some rows and every problem, in float64."""
+        return kernel_sums(self.kernel, self.X[rows], self.basis, coef, self.n_jobs)
 
-        def block(some: slice) -> Array:
-            return np.asarray(self.kernel(self.X[rows[some]], samples) @ coef)
-
-        return in_blocks(block, out, samples.shape[0], self.n_jobs)
+    def of_dual(self, rows: NDArray[np.intp], betas: Array) -> Array:
+        """Σ_j β_jp k(x_j, x_i) for some rows and every problem; β has all rows."""
+        support = np.flatnonzero(betas.any(axis=1))
+        if len(rows) < len(betas):
+            some = self.X[rows], self.X[support]
+            return kernel_sums(self.kernel, *some, betas[support], self.n_jobs)
+        out, rest = np.zeros(betas.shape), np.setdiff1d(rows, support, assume_unique=True)
+        basis, weights = self.X[support], betas[support]
+        out[support] = own_sums(self.kernel, basis, weights, self.n_jobs)
+        out[rest] = kernel_sums(self.kernel, self.X[rest], basis, weights, self.n_jobs)
+        return out
 
     def value_error(self, coef: Array, samples: Matrix, square: float) -> float:
-        """Return how far such a sum may be off by rounding."""
+        """Bound the rounding error of such a sum."""
         longest = self.kernel.diagonal(self.X).max(initial=0.0)
         sizes = np.append(self.kernel.diagonal(samples), longest)
         error = expansion_error(np.append(coef, 0.0), sizes, square, self.kernel.rounding(self.X))
@@ -183,19 +188,12 @@ def exact_bounds(
     betas = np.zeros((n, len(found)))
     for place, one in enumerate(found):
         betas[one.rows, place] = one.beta
-    support = np.flatnonzero(betas.any(axis=1))
-    width = exact.basis.shape[0] + len(support)
-    size = max(_LEAST_SAMPLE, int(max_values / width))
-    whole = n <= size
-    drawn = np.arange(n)
-    if not whole:
-        drawn = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
+    drawn = _rows_within(max_values, n, exact.basis.shape[0], int(betas.any(axis=1).sum()))
     coef = np.stack([one.coef for one in found], axis=1)
-    own = exact.values(drawn, exact.basis, coef)
-    dual = exact.values(drawn, exact.X[support], betas[support])
+    own, dual = exact.of_landmarks(drawn, coef), exact.of_dual(drawn, betas)
     K = exact.kernel(exact.basis, exact.basis)
     squares = np.einsum("ip,ij,jp->p", coef, K, coef, optimize=True)
-    if not whole:
+    if len(drawn) < n:
         return _estimated(exact, found, drawn, (own, dual, squares))
     parts = []
     for place, one in enumerate(found):
@@ -204,6 +202,15 @@ def exact_bounds(
     primal, lower, upper = (sum(column) for column in zip(*parts, strict=True))
     gap = max(0.0, primal - lower)
     return ExactCertificate(primal, lower, upper, gap, relative(gap, lower), len(found))
+
+
+def _rows_within(max_values: float, n: int, n_landmarks: int, n_support: int) -> NDArray[np.intp]:
+    """Return all rows, or as many at random as leave the kernel values within the limit."""
+    width = n_landmarks + n_support
+    if n * width - n_support**2 // 2 <= max_values:  # of two support vectors, one value
+        return np.arange(n)
+    size = max(_LEAST_SAMPLE, int(max_values / width))
+    return np.sort(np.random.default_rng(0).choice(n, min(n, size), replace=False))
 
 
 def _refuse_indefinite(kernel: Kernel, X: Matrix) -> None:

@@ -31,8 +31,14 @@ class KernelPCA(KernelEmbedding):
     ----------
     n_components : int, default=2
         Coordinates; at most one for each sample.
-    kernel, gamma, degree, coef0
+    kernel : str, Kernel or callable, default="rbf"
         As in `maxmargin.embeddings.Nystroem`.
+    gamma : float or {"scale", "auto", "median"}, default="scale"
+        1/(d var X), 1/d, or 1 over the median squared distance, as in `maxmargin.SVC`.
+    degree : int, default=3
+        Of the kernel "poly".
+    coef0 : float, default=0.0
+        Of the kernels "poly" and "sigmoid".
     n_landmarks : int or None, default=None
         Directions are sought in the span of so many samples. None: as said above.
     random_state : int, RandomState or None, default=None
@@ -42,6 +48,8 @@ class KernelPCA(KernelEmbedding):
 
     Attributes
     ----------
+    kernel_ : Kernel
+        The kernel, with a number for every parameter.
     eigenvalues_ : ndarray
         Of the centred kernel matrix, largest first.
     basis_ : ndarray or CSR matrix

@@ -28,7 +28,8 @@ from maxmargin.embeddings._spectra import largest_eigenvectors, smallest_eigenve
 from maxmargin.kernels import Gaussian, Kernel, as_kernel
 from maxmargin.kernels.pairwise import plain
 
-_AFFINITIES = ("nearest_neighbors", "rbf", "precomputed", "precomputed_nearest_neighbors")
+_GRAPHS = ("nearest_neighbors", "precomputed_nearest_neighbors")
+_AFFINITIES = ("rbf", "precomputed", *_GRAPHS)
 
 
 class LaplacianEigenmaps(Embedding):
@@ -58,7 +59,7 @@ class LaplacianEigenmaps(Embedding):
     n_neighbors : int or None, default=None
         Each row counts itself; None: n_samples/10, at least 1.
     n_jobs : int or None, default=None
-        Threads of the search for neighbours.
+        Threads of the search for neighbours, and of kernel values with new rows.
 
     Attributes
     ----------
@@ -66,6 +67,8 @@ class LaplacianEigenmaps(Embedding):
         The coordinates of the training rows.
     eigenvalues_ : ndarray
         The λ_k, largest first; those of the Laplacian are 1 − λ_k.
+    n_neighbors_ : int
+        Neighbours of each row, where the affinity is made of neighbours.
 
     Examples
     --------
@@ -124,7 +127,7 @@ class LaplacianEigenmaps(Embedding):
         n = X.shape[0]
         if self.affinity == "precomputed":
             return as_affinities(X)
-        if self.affinity in ("nearest_neighbors", "precomputed_nearest_neighbors"):
+        if self.affinity in _GRAPHS:
             count = max(n // 10, 1) if self.n_neighbors is None else self.n_neighbors
             self.n_neighbors_ = check_count("n_neighbors", count, advice="10 is usual.")
             if self.n_neighbors_ > n:
@@ -191,14 +194,17 @@ class LaplacianEigenmaps(Embedding):
     def _extended(self, X: Matrix) -> Array:
         """Return the coordinates of rows that are not among the training rows."""
         inverse = np.where(self.eigenvalues_ != 0.0, self.eigenvalues_, np.inf)
-        images = self.embedding_ / inverse
-        sums = np.empty((X.shape[0], images.shape[1] + 1))
-        weighted = np.hstack([images, np.ones((len(images), 1))])
+        weighted = np.hstack([self.embedding_ / inverse, np.ones((len(self.embedding_), 1))])
 
         def block(rows: slice) -> Array:
             return np.asarray(self._affinities(X[rows]) @ weighted)
 
-        in_blocks(block, sums, len(images), 1)
+        if (
+            self.affinity in _GRAPHS
+        ):  # few neighbours of each row, and the search has its own blocks
+            sums = block(slice(None))
+        else:
+            sums = in_blocks(block, np.empty((X.shape[0], weighted.shape[1])), len(weighted), 1)
         degree = sums[:, -1:]
         isolated = degree[:, 0] == 0.0
         if isolated.any():

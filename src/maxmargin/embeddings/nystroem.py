@@ -10,8 +10,13 @@ from sklearn.utils import check_random_state
 
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_choice, check_count
-from maxmargin.embeddings._base import in_blocks, signs_of
-from maxmargin.embeddings._samples import KernelEmbedding, square_root
+from maxmargin.embeddings._base import in_blocks
+from maxmargin.embeddings._samples import (
+    KernelEmbedding,
+    inverse_root,
+    is_triangular,
+    times_triangular,
+)
 from maxmargin.embeddings.landmarks import draw_landmarks
 
 _RULES = ("uniform", "kmeans++", "rpcholesky")
@@ -36,8 +41,12 @@ class Nystroem(KernelEmbedding):
     n_components : int, default=100
         Landmarks; with fewer samples, all of them. Fewer coordinates come out where the landmarks'
         images are linearly dependent.
-    gamma, degree, coef0
-        Of the kernel, as in `maxmargin.SVC`.
+    gamma : float or {"scale", "auto", "median"}, default="scale"
+        1/(d var X), 1/d, or 1 over the median squared distance, as in `maxmargin.SVC`.
+    degree : int, default=3
+        Of the kernel "poly".
+    coef0 : float, default=0.0
+        Of the kernels "poly" and "sigmoid".
     landmarks : {"uniform", "kmeans++", "rpcholesky"}, default="uniform"
         How they are drawn: at random, far from each other, or by what those before leave over. The
         last two ask for kernel values of 50 samples for each landmark.
@@ -108,8 +117,7 @@ class Nystroem(KernelEmbedding):
         self.landmark_indices_ = draw_landmarks(rule, self.kernel_, X, weight, m, random)
         self.basis_ = X[self.landmark_indices_]
         K = self.kernel_(self.basis_, self.basis_)
-        values, vectors = square_root(K, self.kernel_, _CUTOFF[self._type(X)])
-        self.normalization_ = vectors * signs_of(vectors) / np.sqrt(values)
+        self.normalization_ = inverse_root(K, self.kernel_, _CUTOFF[self._type(X)])
         return self
 
     def transform(self, X: Any) -> Array:
@@ -120,10 +128,11 @@ class Nystroem(KernelEmbedding):
         """Return the coordinates of rows that were checked, a block at a time."""
         out = np.empty((X.shape[0], self._n_features_out), dtype=self._type(X))
         normalization = self.normalization_.astype(out.dtype)
+        times = times_triangular if is_triangular(normalization) else np.matmul
 
         def block(rows: slice) -> Array:
             values = self.kernel_(X[rows], self.basis_).astype(out.dtype, copy=False)
-            return np.asarray(values @ normalization)
+            return np.asarray(times(values, normalization))
 
         return in_blocks(block, out, self.basis_.shape[0], self.n_jobs)
 

@@ -7,7 +7,8 @@ from maxmargin.estimators.embedded import EmbeddedSVC, EmbeddedSVR
 from maxmargin.estimators.kernel import SVC
 from maxmargin.estimators.kernel_regression import SVR
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
-from maxmargin.estimators.nu import NuSVC, NuSVR, OneClassSVM
+from maxmargin.estimators.nu import NuSVC, NuSVR
+from maxmargin.estimators.one_class import OneClassSVM
 from maxmargin.estimators.pegasos import PegasosClassifier
 
 __all__ = [

@@ -26,6 +26,7 @@ from maxmargin.data.checks import (
 )
 from maxmargin.data.problem import Problem
 from maxmargin.estimators._checks import flat_targets, named_alike
+from maxmargin.estimators._cost import CostMixin
 from maxmargin.estimators._report import Reported
 from maxmargin.estimators._samples import SamplesMixin
 from maxmargin.estimators._warn import warn
@@ -98,7 +99,7 @@ def fitting(fit: Callable[..., Any]) -> Callable[..., Any]:
     return whole_or_nothing
 
 
-class CertifiedModel(SamplesMixin, Reported, CallbackSupportMixin, BaseEstimator):
+class CertifiedModel(CostMixin, SamplesMixin, Reported, CallbackSupportMixin, BaseEstimator):
     """An estimator whose fit leaves `solutions_`, each with its certificate."""
 
     solutions_: tuple[Solution, ...]
@@ -279,7 +280,8 @@ class CertifiedModel(SamplesMixin, Reported, CallbackSupportMixin, BaseEstimator
             progress = Progress(self, X, y, len(problems), interrupt, rebuild)
             progress.begin()
             schedule = Schedule(problems, stopping, interrupt, progress, begin, jobs)
-            return schedule.run(), progress
+            with progress.shown():
+                return schedule.run(), progress
 
     def _warn_if_unproven(self, X: Matrix) -> None:
         """Say what was reached if it is less than was asked for; else, what it may be worth."""

@@ -17,7 +17,7 @@ from maxmargin.data.targets import class_labels
 from maxmargin.estimators._warn import warn
 from maxmargin.kernels.custom import writable
 from maxmargin.kernels.pairwise import plain
-from maxmargin.solvers.kernel.row_source import refuse_huge_values
+from maxmargin.solvers.kernel.value_checks import refuse_huge_values
 
 #: Samples from which on too many labels may mean that they are numbers; scikit-learn's choice.
 _FEW_SAMPLES = 20

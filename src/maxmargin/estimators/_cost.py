@@ -1,195 +1,290 @@
-"""What a fit of a kernel machine will take: parts of the data are fitted, the rest is growth."""
+"""What a fit will take: parts of the data are fitted, the rest is growth."""
 
 from __future__ import annotations
 
-import math
 import time
+import tracemalloc
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.base import is_classifier
+from scipy.optimize import nnls
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.validation import _num_samples
 
 from maxmargin.certificate import Status
-from maxmargin.data.arrays import Array, Matrix
-from maxmargin.data.checks import check_positive, scale_advice
-from maxmargin.kernels import Kernel, Linear
-from maxmargin.multiclass.kernel_problems import table_bytes
-from maxmargin.runtime.memory import free_memory
-from maxmargin.runtime.threads import n_threads
-from maxmargin.solvers.kernel.row_source import KernelSamples
-from maxmargin.solvers.kernel.smo import SMO, row_capacities, row_capacity
-from maxmargin.solvers.qp import QP, refuse_many
+from maxmargin.data.arrays import Array
+from maxmargin.data.checks import DataWarning, check_positive
 
-#: Samples in the first fit; each further one has twice as many.
-_FIRST = 250
+#: Samples in the first part, and rows a feature that let "auto" choose the solver that it takes for
+#: all of them, where it may choose.
+_FIRST, _ROWS_PER_FEATURE, _FEW_FEATURES = 250, 2, 2000
 
-#: Samples of the piece on which kernel values are timed, and the rows asked for.
-_PIECE, _ROWS = 2000, 48
+#: Share of the time given below which a part is fitted again: the first fit of all wakes up more
+#: than itself.
+_BRIEF = 0.05
 
-#: Seconds, samples and bytes from which on an approximation of the kernel is advised, and landmarks
-#: to begin with.
-_LONG, _MANY, _LARGE, _LANDMARKS = 600.0, 200_000, 2**34, 1000
+#: Time over processor time from which a fit has waited for something else than other programs.
+_BUSY = 4.0
 
-#: Rows in an outer step that were given up before, of those that no longer fit.
-_NEW_ROWS = 64
-
-#: Arrays of n doubles in the state of solver and certificate.
-_STATE = 16
-
-#: Bytes for each value of K with QP: half of them, sparse, as they are and in its units, in
-#: Clarabel's copy, in its system and in the factor of that.
-_QP_BYTES = 36
+#: Parts, the largest, from which the growth is seen; how much nearer to them a higher power must
+#: be, and how near is as near as a clock can tell.
+_LARGEST_PARTS, _MUCH, _NOISE = 4, 2.0, 0.1
 
 
 @dataclass(frozen=True)
 class CostEstimate:
     """What a fit will take, to within a small factor.
 
-    `seconds` is its time; `memory_bytes` its memory beyond X: kernel rows, float32 copies of X, the
-    solver's state; `n_support` the support vectors to expect; `cache_rows` the kernel rows of the
-    largest problem that the cache can hold; `advice` says what would make it cheaper.
+    `seconds` is its time on this machine as busy as it is now, `cpu_seconds` that of all
+    processors; `memory_bytes` its memory beyond X; `n_support` the support vectors to expect;
+    `cache_rows` the kernel rows of the largest problem that the cache can hold, 0 where there is
+    none; `advice` says what would make it cheaper.
     """
 
     n_samples: int
     seconds: float
+    cpu_seconds: float
     memory_bytes: int
     n_support: int
-    cache_rows: int
+    cache_rows: int = 0
     advice: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        cache = f"; the cache has room for {self.cache_rows:,} kernel rows" * (self.cache_rows > 0)
         lines = [
-            f"A fit of {self.n_samples:,} samples takes about {_duration(self.seconds)} and"
-            f" {_size(self.memory_bytes)} of memory, and leaves about {self.n_support:,} support"
-            f" vectors; the cache has room for {self.cache_rows:,} kernel rows.",
+            f"A fit of {self.n_samples:,} samples takes about {_duration(self.seconds)}"
+            f" ({_duration(self.cpu_seconds)} of processors) and {_size(self.memory_bytes)} of"
+            f" memory, and leaves about {self.n_support:,} support vectors{cache}.",
             *self.advice,
         ]
         return "\n".join(lines)
 
 
 @dataclass(frozen=True)
-class _Measured:
+class Part:
     """A fit of some of the samples."""
 
     n_samples: int
     seconds: float
-    outer_steps: float
-    n_support: int
-    rows: float  # of the largest problem
-    values: float  # of the kernel, in all problems
-    n_problems: int
-    together: int  # of them, in threads
+    cpu_seconds: float
+    model: Any = field(repr=False)
     finished: bool
-    kernel: Kernel | None
+    solver: str
+    n_support: int
 
     @classmethod
-    def of(cls, model: Any, X: Matrix, y: Any, max_time: float) -> _Measured:
-        model.set_callbacks().set_params(max_time=max_time, warm_start=False, verbose=0)
-        begin = time.perf_counter()
+    def fitted(cls, model: Any, X: Any, y: Any) -> Part:
+        """Return what the fit takes."""
+        begin, cpu = time.perf_counter(), time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", DataWarning)
             warnings.filterwarnings("ignore", "specified nu")  # the fit itself will say so
             model.fit(X, y)
-        seconds = time.perf_counter() - begin
+        seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
         statuses = [solution.status for solution in model.solutions_]
-        sizes = [len(solution.beta) for solution in model.solutions_]
-        # Small problems need no rows; larger ones need those of the support vectors at least.
-        used = [np.atleast_2d(solution.w).any(axis=0) for solution in model.solutions_]
-        rows = [
-            max(solution.info.rows, np.count_nonzero(support))
-            for solution, support in zip(model.solutions_, used, strict=True)
-        ]
         return cls(
-            n_samples=X.shape[0],
+            n_samples=_num_samples(X),
             seconds=seconds,
-            outer_steps=max(1.0, float(np.sum(model.n_iter_))),
-            n_support=max(1, len(model.support_)),
-            rows=max(1.0, *rows),
-            values=max(1.0, float(np.dot(sizes, rows))),
-            n_problems=len(sizes),
-            together=min(len(sizes), n_threads(model.n_jobs)),
+            cpu_seconds=max(cpu, 1e-6),
+            model=model,
             finished=Status.STOPPED_BY_TIME not in statuses,
-            kernel=model._fitted_kernel,
+            solver=model.solutions_[-1].solver,
+            n_support=max(1, _support_of(model)),
         )
 
+    @property
+    def own_seconds(self) -> float:
+        """Its time without what others on a busy machine took of it, as far as can be told."""
+        return max(self.cpu_seconds, self.seconds / _BUSY)
 
-def estimate_cost(model: Any, X: Matrix, y: NDArray[Any] | None, max_time: float) -> CostEstimate:
-    """Fit growing parts of the checked data for about `max_time` seconds, and extrapolate.
+    def sooner(self, other: Part) -> Part:
+        """Return the one of the two that took less time."""
+        return min(self, other, key=lambda part: part.cpu_seconds)
 
-    A fit is what even the smallest takes, kernel values and outer steps. The values are those of
-    the rows asked for, and more where rows give way to others; their time is measured by itself.
-    Half the work of an outer step is the working set's, half runs over all samples. QP makes all
-    kernel values, and its time grows with the cube of the samples.
+
+def _support_of(model: Any) -> int:
+    """Count the support vectors, of a machine on an embedding those of the machine."""
+    return len(getattr(model, "svm_", model).support_)
+
+
+class Sampled:
+    """Data of a model whose parts are fitted."""
+
+    def __init__(self, model: Any, X: Any, y: NDArray[Any] | None) -> None:
+        self.model, self.X, self.y = model, X, y
+        self.n_samples: int = _num_samples(X)
+        self.n_features = X.shape[1] if getattr(X, "ndim", 1) == 2 else 0
+        order = np.random.default_rng(0).permutation(self.n_samples)
+        if y is not None and is_classifier(model):
+            order = order[np.argsort(_turns(y[order]), kind="stable")]
+        self._order = order
+
+    def part(self, size: int, max_time: float) -> Part:
+        """Fit so many of the samples, for at most that long."""
+        return Part.fitted(*self._prepared(size, max_time))
+
+    def peak(self, size: int, max_time: float) -> int:
+        """Return the bytes of arrays that such a fit has at a time, beside the samples."""
+        prepared, own = self._prepared(size, max_time), not tracemalloc.is_tracing()
+        if own:
+            tracemalloc.start(1)
+        try:
+            before, _ = tracemalloc.get_traced_memory()
+            tracemalloc.reset_peak()
+            Part.fitted(*prepared)
+            return tracemalloc.get_traced_memory()[1] - before
+        finally:
+            if own:
+                tracemalloc.stop()
+
+    def _prepared(self, size: int, max_time: float) -> tuple[Any, Any, Any]:
+        rows = np.sort(self._order[:size])
+        if getattr(self.model, "_kernel_matrix_given", False):
+            X = self.X[np.ix_(rows, rows)]
+        else:
+            X = _safe_indexing(self.X, rows)
+        model = self.model._for_part(self.y, rows)
+        known = model.get_params()
+        settings = {"max_time": max_time, "warm_start": False, "verbose": 0}
+        settings |= {f"svm__{name}": value for name, value in settings.items()}
+        model.set_params(**{name: settings[name] for name in settings if name in known})
+        return _unwatched(model), X, None if self.y is None else self.y[rows]
+
+
+def _unwatched(model: Any) -> Any:
+    return model.set_callbacks() if hasattr(model, "set_callbacks") else model
+
+
+def fitted_parts(data: Sampled, least: int, max_time: float) -> list[Part]:
+    """Fit parts of doubled size, as long as the next is likely to end in time.
+
+    Those of fewer than `least` samples count only if there are no others.
     """
-    check_positive("max_time", max_time, advice="1.0 second is usual.")
-    n, largest = X.shape[0], _largest(model, X.shape[0], y)
-    whole = isinstance(model._kernel_solver(1, 1), QP)
-    if whole:
-        refuse_many(largest, "'smo'")
-    fits = _fits(model, X, y, max_time)
-    before, last = fits[-2:] if len(fits) > 1 else fits * 2
-    ratio = n / last.n_samples
-
-    def grown(name: str, low: float, high: float) -> float:
-        now, then, power = getattr(last, name), getattr(before, name), low
-        if before is not last:
-            power = math.log(now / then) / math.log(last.n_samples / before.n_samples)
-        return float(now * ratio ** min(max(power, low), high))
-
-    rows = min(largest, round(grown("rows", 0.5, 1.0)))
-    outer_steps = grown("outer_steps", 0.3, 1.5)
-    capacity, first = (largest, largest) if whole else _capacities(model, X, largest, last)
-    values = last.values * ratio * max(1.0, rows / last.rows)
-    if rows > capacity:  # half of a working set is new in each outer step
-        values += outer_steps * (1.0 - capacity / rows) * 0.5 * SMO.working_set * largest
-    per_value = _seconds_per_value(last.kernel, X, n_threads(model.n_jobs))
-    least = min(fit.seconds for fit in fits)
-    stepping = max(0.0, last.seconds - least - per_value * last.values) / last.outer_steps
-    seconds = least + per_value * values + stepping * outer_steps * 0.5 * (1.0 + ratio)
-    held = min(rows, _held(rows, first, capacity, _NEW_ROWS * outer_steps))
-    memory = _memory(X, largest, held * last.together)
-    if last.n_problems > 1 and not whole and largest <= SMO.small:  # one table is theirs
-        memory += table_bytes(n, model.cache_size)
-    cost = CostEstimate(
-        n_samples=n,
-        seconds=last.seconds * ratio**3 if whole else seconds,
-        memory_bytes=_QP_BYTES * largest**2 * last.together if whole else memory,
-        n_support=min(n, round(grown("n_support", 0.3, 1.0))),
-        cache_rows=capacity,
-    )
-    return replace(cost, advice=tuple(_advice(model, cost, X, last, rows, largest)))
-
-
-def _largest(model: Any, n_samples: int, y: NDArray[Any] | None) -> int:
-    """Count the samples of the largest problem: with pairs of classes, of the two largest."""
-    if y is None or not is_classifier(model) or model.multi_class != "ovo":
-        return n_samples
-    return int(np.sort(np.unique(y, return_counts=True)[1])[-2:].sum())
-
-
-def _fits(model: Any, X: Matrix, y: NDArray[Any] | None, max_time: float) -> list[_Measured]:
-    """Fit 250, 500, 1000 … samples, as long as the next is likely to end in time."""
-    n, end, fits = X.shape[0], time.perf_counter() + max_time, []
-    order = np.random.default_rng(0).permutation(n)
-    if y is not None and is_classifier(model):
-        order = order[np.argsort(_turns(y[order]), kind="stable")]
-    size = _FIRST
+    left, parts, size = max_time, list[Part](), min(_FIRST, data.n_samples)
     while True:
-        rows = np.sort(order[:size])
-        part = X[np.ix_(rows, rows)] if model._precomputed else X[rows]
-        left = max(0.1 * max_time, end - time.perf_counter())
-        labels, copy = None if y is None else y[rows], model._for_part(y, rows)
-        fits.append(_Measured.of(copy, part, labels, max_time=left))
-        enough = time.perf_counter() + 4.0 * fits[-1].seconds > end
-        if size >= n or enough or not fits[-1].finished:
-            return fits
-        size *= 2
+        part = data.part(size, _BUSY * max(0.1 * max_time, left))
+        left -= part.own_seconds
+        if part.finished and part.own_seconds < _BRIEF * max_time:
+            part = part.sooner(data.part(size, _BUSY * max_time))
+            left -= part.own_seconds
+        if part.finished or not parts:
+            parts.append(part)
+        enough = 4.0 * part.own_seconds > left
+        if size >= data.n_samples or enough or not part.finished:
+            return _alike(parts, least)
+        size = min(2 * size, data.n_samples)
+
+
+def _alike(parts: list[Part], least: int) -> list[Part]:
+    """Return the parts that tell of larger ones: of one solver, and large enough if any are."""
+    large = [part for part in parts if part.n_samples >= least] or parts[-1:]
+    return [part for part in large if part.solver == large[-1].solver]
+
+
+class Growth:
+    """Sums of powers of the number of samples with coefficients ≥ 0, nearest to those of parts.
+
+    The highest power is left out unless that makes the errors much larger.
+    """
+
+    def __init__(self, parts: list[Part], n_samples: int) -> None:
+        self._parts, self._n = parts[-_LARGEST_PARTS:], float(n_samples)
+        self._sizes = np.array([part.n_samples for part in self._parts], dtype=float)
+
+    def of(self, value: Callable[[Part], float], powers: tuple[float, ...]) -> float:
+        """Return the value to expect of all samples; it is met at the largest part."""
+        found = np.array([max(value(part), 1e-300) for part in self._parts])
+        if len(found) == 1:
+            power = max(1.0, sum(powers[-2:]) / len(powers[-2:]))
+            return float(found[-1] * (self._n / self._sizes[-1]) ** power)
+        whole, error = self._extrapolated(found, powers)
+        if len(powers) > 2:
+            simpler, larger = self._extrapolated(found, powers[:-1])
+            whole = simpler if larger <= _MUCH * error + _NOISE else whole
+        return whole
+
+    def _extrapolated(self, found: Array, powers: tuple[float, ...]) -> tuple[float, float]:
+        """Return the value for all samples, and the relative error at the parts."""
+        terms = (self._sizes[:, np.newaxis] / self._n) ** np.array(powers)
+        coef, error = nnls(terms / found[:, np.newaxis], np.ones(len(found)))
+        return float(coef.sum() * found[-1] / (terms[-1] @ coef)), float(error)
+
+
+class CostMixin:
+    """`estimate_cost`; what it needs of an estimator follows here."""
+
+    #: Powers of the number of samples that the time of a fit is a sum of.
+    _growth: tuple[float, ...] = (0.0, 1.0)
+
+    _kernel_matrix_given = False  # whether rows of kernel values stand for the samples
+
+    def _samples_of_cost(self, X: Any, y: Any) -> tuple[Any, NDArray[Any] | None]:
+        """Return X and y as `fit` reads them, or refuse them."""
+        needed = get_tags(self).target_tags.required
+        checked = self._check_rows(X, y if needed or y is not None else "no_validation")  # type: ignore[attr-defined]
+        return checked if needed or y is not None else (checked, None)
+
+    def _for_part(self, y: NDArray[Any] | None, rows: NDArray[np.intp]) -> Any:
+        """Return the model to fit to some of the samples; y is that of all."""
+        del y, rows
+        return clone(self)
+
+    def _least_part(self, data: Sampled) -> int:
+        """Count the samples from which on a fit is like that of all."""
+        return _ROWS_PER_FEATURE * data.n_features if data.n_features <= _FEW_FEATURES else 0
+
+    def _completed(self, cost: CostEstimate, data: Sampled, parts: list[Part]) -> CostEstimate:
+        """Return the estimate with the memory, and what else there is to say."""
+        return replace(cost, memory_bytes=memory_of_parts(data, parts, (0.0, 1.0)))
+
+    def estimate_cost(self, X: Any, y: Any = None, *, max_time: float = 1.0) -> CostEstimate:
+        """Estimate time and memory of a fit, and say what would make it cheaper.
+
+        Small parts of the data are fitted on this machine, in about `max_time` seconds, up to four
+        times as long where it is busy; what grows with the samples is extrapolated. The model stays
+        as it is.
+        """
+        check_positive("max_time", max_time, advice="1.0 second is usual.")
+        model: Any = clone(self)
+        data = Sampled(model, *model._samples_of_cost(X, y))
+        n = data.n_samples
+        parts = fitted_parts(data, min(n, model._least_part(data)), max_time)
+        growth, last = Growth(parts, n), parts[-1]
+        cpu = growth.of(lambda part: part.cpu_seconds, model._growth)
+        cost = CostEstimate(
+            n_samples=n,
+            seconds=cpu * last.seconds / last.cpu_seconds,
+            cpu_seconds=cpu,
+            memory_bytes=0,
+            n_support=min(n, round(growth.of(lambda part: part.n_support, (0.5, 1.0)))),
+        )
+        if not last.finished:
+            cost = replace(
+                cost,
+                advice=(
+                    f"The fit of {last.n_samples:,} samples on which this rests was cut short:"
+                    " expect more, or give estimate_cost a longer max_time.",
+                ),
+            )
+        completed: CostEstimate = model._completed(cost, data, parts)
+        return completed
+
+
+def memory_of_parts(data: Sampled, parts: list[Part], powers: tuple[float, ...]) -> int:
+    """Return the memory to expect of all samples, by the arrays that fits of two parts make."""
+    last = parts[-1]
+    limit = max(0.1, 4.0 * last.seconds)
+    whole = last.n_samples == data.n_samples
+    sizes = [last.n_samples] if whole else [max(1, last.n_samples // 2), last.n_samples]
+    found = [replace(last, n_samples=size, n_support=data.peak(size, limit)) for size in sizes]
+    return round(Growth(found, data.n_samples).of(lambda part: part.n_support, powers))
 
 
 def _turns(y: NDArray[Any]) -> Array:
@@ -198,82 +293,6 @@ def _turns(y: NDArray[Any]) -> Array:
     rank = np.empty(len(y))
     rank[np.argsort(label, kind="stable")] = np.concatenate([np.arange(count) for count in counts])
     return np.asarray(np.where(rank < 2, 0.0, (rank + 0.5) / counts[label]))
-
-
-def _capacities(model: Any, X: Matrix, n: int, last: _Measured) -> tuple[int, int]:
-    """Return the kernel rows of n values that a problem may keep, and those it begins with."""
-    cache = model._kernel_solver(last.n_problems, n_threads(model.n_jobs)).cache_size
-    if last.kernel is None:
-        most = row_capacity(n, cache, SMO.working_set)
-        return most, most
-    samples = KernelSamples(last.kernel, X[:_PIECE])
-    return row_capacities(samples, n, cache, SMO.working_set)
-
-
-def _held(rows: int, first: int, most: int, asked: float) -> int:
-    """Return how many rows the cache grows to: twice as many whenever so many came again."""
-    held, again = first, asked
-    while held < min(rows, most):
-        again -= held / (1.0 - held / rows)
-        if again < 0.0:
-            break
-        held = min(2 * held, most)
-    return held
-
-
-def _seconds_per_value(kernel: Kernel | None, X: Matrix, n_threads: int) -> float:
-    """Time rows of the kernel on a piece of the data; a kernel matrix costs nothing more."""
-    if kernel is None:
-        return 0.0
-    piece = X[:_PIECE]
-    index = np.arange(min(_ROWS, piece.shape[0]), dtype=np.int32)
-    out = np.empty((len(index), piece.shape[0]), dtype=np.float32)
-    source = KernelSamples(kernel, piece, n_threads).rows()
-    begin = time.perf_counter()
-    source.rows(index, out)
-    return (time.perf_counter() - begin) / out.size
-
-
-def _memory(X: Matrix, n: int, rows: int) -> int:
-    """Kernel rows, X in float32 and as its tiles read it, the solver's state."""
-    samples = 16 * X.nnz if sparse.issparse(X) else 8 * X.size
-    block = SMO.working_set**2
-    return int(4 * n * rows + samples + 8 * _STATE * X.shape[0] + 4 * block)
-
-
-def _advice(
-    model: Any, cost: CostEstimate, X: Matrix, last: _Measured, rows: int, largest: int
-) -> Iterator[str]:
-    if not last.finished:
-        yield (
-            f"The fit of {last.n_samples:,} samples on which this rests was cut short: expect more,"
-            " or give estimate_cost a longer max_time."
-        )
-    if rows > cost.cache_rows:
-        yield (
-            f"The cache holds {cost.cache_rows:,} of about {rows:,} kernel rows that are needed, so"
-            f" they are computed again and again: cache_size={4e-6 * rows * largest:.0f}"
-            f" (megabytes) would hold them; {free_memory() / 1e6:.0f} are free."
-        )
-    if last.kernel is not None and (scaling := scale_advice(X)):
-        yield scaling.strip()
-    if isinstance(last.kernel, Linear):
-        yield "The kernel is linear: LinearSVC and LinearSVR solve such problems much faster."
-    elif cost.seconds > _LONG or cost.n_samples > _MANY or cost.memory_bytes > _LARGE:
-        yield (
-            f"{cost.n_samples:,} samples are many for a kernel machine: consider"
-            f" {_approximation(model)}, or a first try with fewer samples."
-        )
-
-
-def _approximation(model: Any) -> str:
-    """Return the call that approximates the problem."""
-    if "landmarks" in model.get_params(deep=False):
-        return (
-            f"{type(model).__name__}(landmarks={_LANDMARKS}), whose exact_certificate tells how far"
-            " it is from the exact problem"
-        )
-    return "maxmargin.embeddings.Nystroem followed by LinearSVC or LinearSVR"
 
 
 def _duration(seconds: float) -> str:

@@ -12,6 +12,7 @@ from maxmargin.data.checks import scale_advice
 from maxmargin.data.targets import class_members
 from maxmargin.kernels.pairwise import plain
 from maxmargin.multiclass.decomposition import pair_targets
+from maxmargin.runtime.delegated import Delegated
 from maxmargin.solution import NotSeparableError
 
 #: What a LinearSVC with C=inf hands to the kernel machine.
@@ -56,7 +57,9 @@ def fit_hard_linear(model: Any, X: Matrix, y: Any, sample_weight: Any) -> None:
     from maxmargin.estimators.kernel import SVC  # noqa: PLC0415 - SVC is built on LinearSVC
 
     svc = SVC(kernel="linear", **{name: getattr(model, name) for name in _SHARED})
-    svc.fit(X, y, sample_weight)
+    delegated = Delegated(model, X, y)
+    with delegated.part("kernel machine", svc):
+        svc.fit(X, y, sample_weight)
     model.classes_, model._members = svc.classes_, None
     pairs = len(svc.classes_) > 2 and model.multi_class == "ovo"
     if pairs:
@@ -70,6 +73,7 @@ def fit_hard_linear(model: Any, X: Matrix, y: Any, sample_weight: Any) -> None:
     model.coef_, model.intercept_ = coef, svc.intercept_
     model.n_iter_ = int(np.max(svc.n_iter_))
     model._probabilities = svc._probabilities
+    delegated.end()
 
 
 def refuse_through_origin(

@@ -13,28 +13,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix, view_rows
 from maxmargin.data.checks import check_positive
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import class_numbers
 from maxmargin.estimators._base import CertifiedModel
-from maxmargin.estimators._checks import checked_targets, function_values
-from maxmargin.estimators._cost import CostEstimate, estimate_cost
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._solvers import given_solver
-from maxmargin.estimators._traps import vanishing_kernel, wild_columns
-from maxmargin.kernels import Kernel, Linear, Precomputed, User, fitted_kernel, mercer_check
+from maxmargin.kernels import Kernel, Linear, Precomputed, fitted_kernel
 from maxmargin.kernels.pairwise import plain, robust_origin
-from maxmargin.multiclass.kernel_problems import KernelProblems, places
+from maxmargin.multiclass.kernel_problems import KernelProblems, positions
 from maxmargin.multiclass.subproblems import OneProblem
 from maxmargin.objectives.base import Intercept
 from maxmargin.objectives.formulation import Formulation
 from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObjective
-from maxmargin.runtime.blas_threads import blas_threads_for
+from maxmargin.runtime.blas_threads import blas_threads_for, one_blas_thread
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.progress import Progress, unbegun
 from maxmargin.runtime.threads import n_threads
@@ -52,9 +46,6 @@ from maxmargin.solvers.kernel.smo import SMO
 #: Kernel values that a prediction copies at a time.
 _VALUES_PER_BLOCK = 2**22
 
-#: Samples on which a function is tried, whether it is a kernel.
-_TRIED = 100
-
 #: Multiplications that let BLAS wake its threads as easily as a term of a matrix-vector product.
 _WORK_OF_SUM = 8
 
@@ -68,6 +59,7 @@ class KernelBase(CertifiedModel):
     support_vectors_: Matrix
     n_iter_: Any  # an array; a number where one problem is all there can be
     cache_size: float | None = None  # where there is no such parameter
+    _variables_per_sample = 1  # that have a kernel row each
     _scale_of_f = 1.0  # the margin, or the spread of the targets
     _samples: KernelSamples | None = None  # the support vectors as predictions read them
 
@@ -95,7 +87,7 @@ class KernelBase(CertifiedModel):
         kernel = self._kernel(X, cost / cost.max())
         if isinstance(kernel, Linear) and self._intercept() is Intercept.FREE:
             kernel = Linear(robust_origin(X))
-        return Posed(X, y, _positions(X) if self._precomputed else X, kernel, members or [])
+        return Posed(X, y, checked_positions(X) if self._precomputed else X, kernel, members or [])
 
     def _keep_solutions(self, posed: Posed) -> None:
         """Lay out what `solutions_` have, as predictions need it."""
@@ -148,7 +140,8 @@ class KernelBase(CertifiedModel):
         objective = KernelCrammerSingerObjective(
             problem, n_classes, self._intercept(), kernel=posed.kernel
         )
-        _ = objective.convex  # a function that is no kernel is refused before it is solved
+        with one_blas_thread():  # an invalid kernel is refused before the fit
+            _ = objective.convex
         by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
         (start,) = self._starts([by_class], self._seeds(1))
         solver = ClassSMO(cache_size=self.cache_size, n_threads=n_threads(self.n_jobs))
@@ -228,188 +221,10 @@ class KernelBase(CertifiedModel):
         )
 
 
-class KernelModel(KernelBase):
-    """f(x) = Σ c_j k(x_j, x) + b over the support vectors x_j, with the certificate of the fit.
-
-    A plain function as the kernel gets all samples at once, as they were given, and is called again
-    with those to predict and those of the fit; nothing but its values is checked.
-    """
-
-    _weights_by_feature = False
-    _given: Any = None  # the samples of the fit, for a kernel that is a plain function
-
-    @property
-    def _function(self) -> bool:
-        return callable(self.kernel) and not isinstance(self.kernel, (Kernel, type))
-
-    @property
-    def _precomputed(self) -> bool:
-        return self._function or super()._precomputed
-
-    def _training(self, X: Any, y: Any, **numeric: bool) -> Any:
-        """Return the rows and targets, where the kernel is a plain function with its values."""
-        self._given = X if self._function else None
-        if not self._function:
-            return self._check_rows(X, y, **numeric)
-        values, alone = self._function_values(X, X), isinstance(y, str) and y == "no_validation"
-        return values if alone else (values, checked_targets(y, values.shape[0], **numeric))
-
-    def _kernel(self, X: Matrix, weight: Array) -> Kernel:
-        kernel = super()._kernel(X, weight)
-        if not self._function:
-            return kernel
-        passed = mercer_check(kernel, places(X.shape[0]), n_samples=_TRIED).passed
-        return Precomputed(X, passed)
-
-    def _function_values(self, rows: Any, columns: Any) -> Array:
-        width = columns.shape[1] if getattr(columns, "ndim", 1) == 2 else 1
-        with blas_threads_for(_num_samples(rows) * _num_samples(columns) * width):
-            return function_values(self.kernel, rows, columns)
-
-    def _rows_to_predict(self, X: Any) -> Matrix:
-        if self._n_support.sum() != len(self.support_):
-            raise ValueError(
-                f"The internal representation of {type(self).__name__} was altered: n_support_ ="
-                f" {self._n_support.tolist()} of {len(self.support_)} support vectors. Fit again."
-            )
-        if self._function:
-            return self._function_values(X, self._given)
-        return super()._rows_to_predict(X)
-
-    def _posed(
-        self, X: Matrix, y: Any, cost: Array, members: list[NDArray[np.intp]] | None = None
-    ) -> Posed:
-        posed = super()._posed(X, y, cost, members)
-        return posed._replace(X=self._given) if self._function else posed
-
-    def _finish(self, X: Matrix, coef: Array, support: NDArray[np.int32], kernel: Kernel) -> None:
-        """Keep what prediction needs; coef has a column for each support vector."""
-        self.support_ = support
-        self.support_vectors_ = np.zeros((0, 0)) if self._precomputed else X[support]
-        self._keep_coef(coef)
-        self._fitted_kernel = None if self._precomputed else kernel
-        self.intercept_ = self._from_origin(
-            np.array([self._offset(found) / self._unit(found) for found in self.solutions_])
-        )
-        self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_], dtype=np.int32)
-        self.shape_fit_ = (X.shape[0], X.shape[0]) if self._precomputed else X.shape
-        self._keep_samples()
-
-    def _keep_coef(self, coef: Array) -> None:
-        """Keep the coefficients for predictions; show them as CSR if the support vectors are."""
-        self._coef = coef
-        self.dual_coef_ = like(self.support_vectors_, coef)
-
-    def _keep_one(self, posed: Posed, solution: Solution) -> None:
-        """Do so for one f."""
-        support = np.flatnonzero(solution.w).astype(np.int32)
-        self._n_support = np.array([len(support)], dtype=np.int32)
-        self._finish(posed.samples, solution.w[np.newaxis, support], support, posed.kernel)
-        self.n_iter_ = solution.n_iter
-
-    def _from_origin(self, b: Array) -> Array:
-        """Return the intercepts of f(x) = ⟨w, x⟩ + b, where the fit was of f(x − origin)."""
-        kernel, self._shift = self._fitted_kernel, np.zeros_like(b)
-        if isinstance(kernel, Linear) and kernel.origin is not None:
-            self._shift = self._weights() @ kernel.origin
-        return np.asarray(b - self._shift)
-
-    @property
-    def _offsets(self) -> Array:
-        """What joins the sums over the support vectors: intercepts as seen from the origin."""
-        return np.asarray(self.intercept_ + self._shift)
-
-    def _keep_samples(self) -> None:
-        """Keep the support vectors for predictions, and from being changed behind their back."""
-        if self._fitted_kernel is None:
-            self._samples = None
-            return
-        vectors = self.support_vectors_
-        for values in [vectors.data, vectors.indices] if sparse.issparse(vectors) else [vectors]:
-            values.flags.writeable = False
-        self._samples = KernelSamples(self._fitted_kernel, vectors)
-
-    def _trap(self, X: Matrix) -> str:
-        kernel = self._fitted_kernel
-        if kernel is None:
-            return ""
-        return wild_columns(kernel, X) or vanishing_kernel(kernel, X)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_samples"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if hasattr(self, "support_vectors_"):
-            self._keep_samples()
-
-    def estimate_cost(self, X: Any, y: Any = None, *, max_time: float = 1.0) -> CostEstimate:
-        """Estimate time and memory of a fit, and say what would make it cheaper.
-
-        Small parts of the data are fitted and kernel values timed on this machine, in about
-        `max_time` seconds; what grows with the samples is extrapolated. The model stays as it is.
-        """
-        model = clone(self)
-        if self._function:  # parts of X are enough to time it
-            model.set_params(kernel=User(self.kernel))
-        checked = model._check_rows(X, "no_validation" if y is None else y)
-        rows, targets = (checked, None) if y is None else checked
-        if model._precomputed:
-            _positions(rows)  # refuses what is no kernel matrix
-        return estimate_cost(model, view_rows(rows)[0], targets, max_time)
-
-    def _for_part(self, y: NDArray[Any] | None, rows: NDArray[np.intp]) -> Any:
-        """Return the model to fit to some of the samples; y is that of all."""
-        del y, rows
-        return clone(self)
-
-    @property
-    def n_support_(self) -> NDArray[np.int32]:
-        """Number of support vectors of each class, or of all where there are none."""
-        self._solved("number of support vectors")
-        return self._n_support
-
-    @property
-    def _gamma(self) -> float:
-        """γ as a number, as other packages read it from scikit-learn's models."""
-        return float(getattr(self._fitted_kernel, "gamma", 0.0))
-
-    @property
-    def fit_status_(self) -> int:
-        """0 if the optimum was proven, else 1."""
-        check_is_fitted(self, "solutions_")
-        return int(any(solution.status is not Status.OPTIMAL for solution in self.solutions_))
-
-    def _coef_by_problem(self) -> Array:
-        """Coefficients of all support vectors, one row for each f."""
-        return self._coef
-
-    def _weights(self) -> Array:
-        """Return w of each f: those that predictions take."""
-        kernel = self._fitted_kernel
-        if not isinstance(kernel, Linear):
-            raise AttributeError("coef_ is only available when using a linear kernel.")
-        return kernel.weights(self._coef_by_problem(), self.support_vectors_)
-
-    @property
-    def coef_(self) -> Any:
-        """The weights of a linear kernel, one row for each f; read-only, CSR after sparse data."""
-        check_is_fitted(self)
-        weights = like(self.support_vectors_, self._weights())
-        (weights.data if sparse.issparse(weights) else weights).flags.writeable = False
-        return weights
-
-
-def like(vectors: Matrix, values: Array) -> Any:
-    """Return the values as CSR if the support vectors are."""
-    return type(vectors)(values) if sparse.issparse(vectors) else values
-
-
-def _positions(K: Matrix) -> Array:
+def checked_positions(K: Matrix) -> Array:
     """Return the samples of a kernel matrix: their positions."""
     if K.shape[0] != K.shape[1]:
         raise ValueError(
             f"kernel='precomputed' needs a square matrix of kernel values, X has shape {K.shape}."
         )
-    return places(K.shape[0])
+    return positions(K.shape[0])

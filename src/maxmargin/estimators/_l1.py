@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.estimators._linear import LinearModel
@@ -45,3 +46,8 @@ def fit_l1(model: LinearModel, X: Matrix, y: Any, targets: list[Array], cost: Ar
 def dense_coef(coef: Any) -> Array:
     """Return the rows of weights, also after `sparsify`."""
     return np.atleast_2d(coef.toarray() if hasattr(coef, "toarray") else coef)
+
+
+def packed_bytes(X: Matrix) -> int:
+    """Return what the columns take that the solver packs: a value and a row each."""
+    return 12 * int(X.nnz if sparse.issparse(X) else np.count_nonzero(X))

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Certificate, Status
 from maxmargin.data.arrays import Array, Matrix
-from maxmargin.data.checks import check_count, check_positive
+from maxmargin.data.checks import check_count
 from maxmargin.embeddings import Nystroem
 from maxmargin.embeddings.certificates import (
     EmbeddedCertificate,
@@ -21,10 +19,11 @@ from maxmargin.embeddings.certificates import (
     ExactEstimate,
 )
 from maxmargin.estimators._approximate import Posing, bounds_in_kernel_space
-from maxmargin.estimators._cost import CostEstimate
-from maxmargin.estimators._kernel import KernelModel
+from maxmargin.estimators._cost import CostEstimate, CostMixin, Part, Sampled
+from maxmargin.estimators._kernel_model import KernelModel
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
+from maxmargin.runtime.delegated import Delegated
 
 #: Least seconds left to the linear engine after the features were made.
 _LEAST_TIME = 1e-3
@@ -35,9 +34,6 @@ _AFFORDABLE = 2**24
 #: Features up to which Newton steps are the fastest, and epochs of coordinate descent that come
 #: first where there are more.
 _FEW, _SWEEPS = 500, 400
-
-#: Samples by which the cost is estimated.
-_PART = 2_000
 
 
 class QuietSVC(LinearSVC):
@@ -70,9 +66,10 @@ class LandmarkModel(KernelModel):
             del self.solutions_
         self._space = self._engine = None
 
-    def _fit_space(self, engine: Any, posed: Posed, y: Any, cost: Array) -> None:
+    def _fit_space(self, engine: Any, posed: Posed, y: Any, cost: Array) -> Delegated:
         """Solve the problem in the span of landmarks, and keep what predictions need."""
         begin = time.perf_counter()
+        delegated = Delegated(self, posed.X, posed.y)
         m = check_count("landmarks", self.landmarks, advice="None: the exact problem.")
         if self.solver != "smo":
             raise ValueError(
@@ -86,7 +83,8 @@ class LandmarkModel(KernelModel):
             random_state=self._seeds(1)[0],
             n_jobs=self.n_jobs,
         ).fit(posed.samples, sample_weight=(cost > 0.0).astype(np.float64))
-        self._solve_linear(engine, space.transform(posed.samples), y, cost, begin)
+        fit = _FitWithin(delegated, engine, space.transform(posed.samples), y, cost)
+        self._solve_linear(fit, begin)
         self._space, self._engine = space, engine
         self.solutions_ = engine.solutions_
         coef = np.atleast_2d(engine.coef_) @ space.normalization_.T
@@ -96,10 +94,11 @@ class LandmarkModel(KernelModel):
             coef, support = np.ascontiguousarray(coef[:, order]), support[order]
         self._finish(posed.samples, coef, support, posed.kernel)
         self._warn_if_unproven(posed.samples)
+        return delegated
 
-    def _solve_linear(self, engine: Any, Z: Array, y: Any, cost: Array, begin: float) -> None:
+    def _solve_linear(self, fit: _FitWithin, begin: float) -> None:
         """Sweep coordinates first where they are many; Newton steps need no more than these."""
-        limit = None if self.max_iter in self._no_limit else self.max_iter
+        limit, engine = None if self.max_iter in self._no_limit else self.max_iter, fit.engine
         engine.set_params(
             tol=self.tol,
             max_iter=limit,
@@ -109,13 +108,13 @@ class LandmarkModel(KernelModel):
             random_state=self._seeds(1)[0],
             verbose=self.verbose,
         )
-        if Z.shape[1] > _FEW and (limit is None or limit > _SWEEPS):
+        if fit.Z.shape[1] > _FEW and (limit is None or limit > _SWEEPS):
             engine.set_params(solver="dual_cd", max_iter=_SWEEPS)
-            _fit_within(engine, Z, y, cost)
+            fit()
             if not any(one.status is Status.STOPPED_BY_ITERATIONS for one in engine.solutions_):
                 return
             engine.set_params(solver="auto", max_iter=limit, max_time=self._time_left(begin))
-        _fit_within(engine, Z, y, cost)
+        fit()
 
     def _time_left(self, begin: float) -> float | None:
         if self._stopping().max_time is None:
@@ -137,26 +136,19 @@ class LandmarkModel(KernelModel):
         name = f"the span of {m} landmarks, which approximates the kernel (see exact_certificate)"
         return EmbeddedCertificate.of(certificate, name)
 
-    def estimate_cost(self, X: Any, y: Any = None, *, max_time: float = 1.0) -> CostEstimate:
-        """Estimate time and memory of a fit, and say what would make it cheaper.
+    @property
+    def _growth(self) -> tuple[float, ...]:  # type: ignore[override]
+        return super()._growth if self.landmarks is None else CostMixin._growth
 
-        Small parts of the data are fitted and kernel values timed on this machine, in about
-        `max_time` seconds; what grows with the samples is extrapolated. The model stays as it is.
-        """
-        if self.landmarks is None or y is None:
-            return super().estimate_cost(X, y, max_time=max_time)
-        check_positive("max_time", max_time, advice="1.0 second is usual.")
-        model: Any = clone(self).set_params(max_time=max_time)
-        rows, targets = model._check_rows(X, y)
-        n, m = rows.shape[0], check_count("landmarks", self.landmarks, advice="1000 is usual.")
-        part = np.sort(np.random.default_rng(0).permutation(n)[: max(_PART, 2 * m)])
-        begin = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(rows[np.ix_(part, part)] if self._precomputed else rows[part], targets[part])
-        seconds = (time.perf_counter() - begin) * n / len(part)
-        bytes_each = 8 if n * m <= _AFFORDABLE else 4
-        return CostEstimate(n, seconds, n * min(n, m) * bytes_each, min(n, m), 0)
+    def _least_part(self, data: Sampled) -> int:
+        if self.landmarks is None:
+            return super()._least_part(data)
+        return 2 * check_count("landmarks", self.landmarks, advice="1000 is usual.")
+
+    def _completed(self, cost: CostEstimate, data: Sampled, parts: list[Part]) -> CostEstimate:
+        if self.landmarks is None:
+            return super()._completed(cost, data, parts)
+        return CostMixin._completed(self, cost, data, parts)
 
     def _exact_bounds(
         self, X: Any, posing: Posing, cost: Array, max_values: float
@@ -174,6 +166,16 @@ class LandmarkModel(KernelModel):
             )
 
 
-def _fit_within(engine: Any, Z: Matrix, y: Any, cost: Array) -> None:
-    """Fit undecorated: callbacks, Ctrl-C and failures are those of the estimator around it."""
-    type(engine).fit.__wrapped__(engine, Z, y, cost)
+class _FitWithin(NamedTuple):
+    """A fit of the engine: Ctrl-C and failures are those of the estimator around it."""
+
+    delegated: Delegated
+    engine: Any
+    Z: Matrix
+    y: Any
+    cost: Array
+
+    def __call__(self) -> None:
+        fit = type(self.engine).fit.__wrapped__  # with no decoration
+        with self.delegated.part("linear machine", self.engine):
+            with_callbacks(fit)(self.engine, self.Z, self.y, self.cost)

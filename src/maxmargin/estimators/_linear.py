@@ -33,7 +33,7 @@ from maxmargin.solvers.auto import FEW_FEATURES
 #: descent takes three times the epochs from the first on, others lose digits from the second on.
 _OFF_CENTRE, _FAR = 2.0, 1e3
 
-#: Solvers whose steps are told the rows as they are.
+#: Solvers whose steps use the rows as they are.
 _STOCHASTIC = ("pegasos", "sgd")
 
 
@@ -123,7 +123,7 @@ class LinearModel(CertifiedModel):
         solver, self._members = joint_solver(self.solver), None
         numbers, n_classes = class_numbers(self.classes_, y), len(self.classes_)
         problem = self._problem(X, numbers, cost, compress=True, solver=solver.name)
-        check_magnitudes(problem.longest, problem.extent)
+        check_magnitudes(problem.longest, problem.target_summary)
         objective = CrammerSingerObjective(problem, n_classes, self._intercept(), self._scaling())
         by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
         (start,) = self._starts([by_class], self._seeds(1), X.shape[1], problem)

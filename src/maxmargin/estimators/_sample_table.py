@@ -85,7 +85,6 @@ class Part(NamedTuple):
     edge: float
     scale: float
     loss: Loss
-    hard: bool
     solution: Solution
 
     @property
@@ -98,17 +97,24 @@ class Part(NamedTuple):
     @property
     def gap(self) -> float:
         """What the samples add to the gap of f and β: a Fenchel-Young gap ≥ 0 each."""
-        slack, beta, miss = self.slack, self.beta, self.edge * self.y - self.f
-        value = 0.0 if self.hard else self.cost * (slack if self.loss.bounded else slack**2)
+        beta, miss = self.beta, self.edge * self.y - self.f
         conjugate = miss * beta - self.loss.epsilon * np.abs(beta)
-        return float((value - conjugate + 0.5 * self.loss.curvature(self.cost) * beta**2).sum())
+        return float((self.lost - conjugate + 0.5 * self.loss.curvature(self.cost) * beta**2).sum())
+
+    @property
+    def lost(self) -> Array:
+        """C_i ℓ of every sample."""
+        return self.cost * (self.slack if self.loss.bounded else self.slack**2)
 
     @property
     def bound(self) -> Array:
         """The most that |β_i| may be."""
-        if self.loss.bounded and not self.hard:
-            return self.cost
-        return np.where(self.cost > 0.0, math.inf, 0.0)
+        return self.cost if self.loss.bounded else np.where(self.cost > 0.0, math.inf, 0.0)
+
+    @property
+    def finite_cost(self) -> Array:
+        """C_i, or finite ones with which the problem has the same optimum."""
+        return self.cost
 
     def table(self) -> SampleTable:
         """Return the rows of these samples."""
@@ -136,6 +142,25 @@ class Part(NamedTuple):
         cost = cost - self.loss.curvature(self.cost) * np.abs(self.beta)
         sides = [np.abs(cost), np.maximum(0.0, -cost), np.maximum(0.0, cost)]
         return np.select([case == 1, case == 2, case == 3], sides, 0.0)
+
+
+class HardMarginPart(Part):
+    """That of a hard margin: no slack is paid for, and β has no bound."""
+
+    @property
+    def lost(self) -> Array:
+        """0: slacks are those of rounding."""
+        return np.zeros(len(self.cost))
+
+    @property
+    def bound(self) -> Array:
+        """The most that |β_i| may be."""
+        return np.where(self.cost > 0.0, math.inf, 0.0)
+
+    @property
+    def finite_cost(self) -> Array:
+        """Σ α_j: no α_i is larger, nor of the same data without a sample."""
+        return np.where(self.cost > 0.0, float(np.abs(self.beta).sum()), 0.0)
 
 
 class JointPart(NamedTuple):

@@ -14,7 +14,7 @@ from maxmargin.data.arrays import Array
 from maxmargin.data.checks import LARGEST_C
 from maxmargin.data.targets import class_costs, class_members, sample_costs
 from maxmargin.estimators._checks import checked_targets, without_names
-from maxmargin.estimators._sample_table import JointPart, Part, SampleTable
+from maxmargin.estimators._sample_table import HardMarginPart, JointPart, Part, SampleTable
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets
 from maxmargin.solution import Solution
 
@@ -78,7 +78,7 @@ def parts_of(model: Any, X: Any, y: Any, sample_weight: Any = None) -> list[Part
         return [_joint_part(without_names(model), solutions[0], X, y, cost)]
     posed = _posed(without_names(model), X, y, len(solutions))
     return [
-        _part(model, place, *pair, cost, hard=hard)
+        _part(model, place, *pair, cost, HardMarginPart if hard else Part)
         for place, pair in enumerate(zip(solutions, posed, strict=True))
     ]
 
@@ -184,11 +184,11 @@ def _check_fit(solution: Solution, place: int, cost: Array) -> None:
 
 
 def _part(
-    model: Any, place: int, solution: Solution, posed: _Posed, cost: Array, *, hard: bool
+    model: Any, place: int, solution: Solution, posed: _Posed, cost: Array, kind: type[Part]
 ) -> Part:
     _check_fit(solution, place, cost[posed.rows])
     unit, certificate = _unit(model, solution), solution.certificate
-    part = Part(
+    part = kind(
         place,
         posed.rows,
         posed.y,
@@ -198,7 +198,6 @@ def _part(
         1.0 if hasattr(type(model), "equivalent_C_") else solution.loss.target_scale,
         certificate.margin * unit,
         solution.loss,
-        hard,
         solution,
     )
     if not solution.excess:  # else f goes on from the solution, with other slacks

@@ -13,13 +13,13 @@ from maxmargin.certificate import Certificate
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 
-#: Ratio of the widths of columns from which on the narrow ones count for nothing in a kernel.
+#: Ratio of the widths of columns from which on the narrow ones have no effect in a kernel.
 _WILD = 1e3
 
-#: Values that are looked at for the widths of columns, and rows for the labels that are predicted.
+#: Values from which the widths of columns are estimated, and rows whose labels are predicted.
 _VALUES, _ROWS = 2**18, 64
 
-#: Rows whose kernel values are looked at, beside how many others, and below what all but vanish.
+#: Rows and columns of the kernel values that are checked, and the size below which they vanish.
 _CENTRES, _OTHERS, _VANISHED = 10, 500, 1e-3
 
 #: Where targets count as far: mean distance from their median over C, and the shares of samples at
@@ -68,7 +68,7 @@ def vanishing_kernel(kernel: Kernel, X: Matrix) -> str:
 
 
 def far_targets(certificate: Certificate, target: Array, C: float) -> str:
-    """Say that the targets are out of the reach of C."""
+    """Say that the targets are too far for this C."""
     distance = float(np.abs(target - np.median(target)).mean())
     n = len(target)
     if distance < _FAR * C or certificate.n_support_bounded < _BOUNDED * n:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import warnings
 
-#: Packages whose frames lie between a fit and whoever asked for it: this one, and what runs
-#: decorators, pipelines and searches.
+#: Packages whose frames lie between a fit and its caller: this one, and those of decorators,
+#: pipelines and searches.
 _BETWEEN = ("maxmargin", "sklearn", "joblib", "contextlib")
 
 

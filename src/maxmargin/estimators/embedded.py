@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter, validate_data
 
 from maxmargin.data.arrays import Array
 from maxmargin.data.targets import class_costs, real_targets, sample_costs
@@ -26,21 +27,27 @@ from maxmargin.embeddings.certificates import (
 )
 from maxmargin.estimators._approximate import Posing, bounds_in_kernel_space
 from maxmargin.estimators._base import unchanged_on_failure
-from maxmargin.estimators._checks import flat_targets
+from maxmargin.estimators._checks import checked_targets, flat_targets
+from maxmargin.estimators._cost import CostMixin, Sampled
 from maxmargin.estimators._report import Report
 from maxmargin.estimators._sample_table import SampleTable
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
+from maxmargin.runtime.delegated import Delegated
 
 _PARAMETERS = """embedding : transformer or None, default=None
         Any transformer of scikit-learn's kind: of `maxmargin.embeddings`, of scikit-learn, a
         pipeline. None: `Nystroem(random_state=0)`."""
 
-_ATTRIBUTES = """embedding_, svm_
-        The fitted parts.
+_ATTRIBUTES = """embedding_ : transformer
+        The fitted embedding.
+    svm_ : estimator
+        The linear machine, fitted to the embedded rows.
     certificate_ : EmbeddedCertificate
         That of the linear problem, in this embedding: it says nothing of any other.
     solutions_ : tuple of Solution
-        Each linear problem's solution."""
+        Each linear problem's solution.
+    n_iter_ : int
+        Epochs or Newton steps of the linear machine."""
 
 
 def _both_stream(model: Any) -> bool:
@@ -48,7 +55,7 @@ def _both_stream(model: Any) -> bool:
     return all(hasattr(part, "partial_fit") for part in parts)
 
 
-class EmbeddedModel(MetaEstimatorMixin, BaseEstimator):
+class EmbeddedModel(CostMixin, CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     """An embedding, fitted on the training rows only, and a linear machine on its coordinates."""
 
     embedding: Any
@@ -61,6 +68,14 @@ class EmbeddedModel(MetaEstimatorMixin, BaseEstimator):
         tags.input_tags = get_tags(self._parts()[0]).input_tags
         return tags
 
+    _growth = (0.0, 1.0, 2.0)  # there are embeddings with a matrix of all samples
+
+    def _samples_of_cost(self, X: Any, y: Any) -> tuple[Any, NDArray[Any] | None]:
+        return X, checked_targets(y, _num_samples(X))
+
+    def _least_part(self, _data: Sampled) -> int:
+        return 2 * int(getattr(self._parts()[0], "n_components", None) or 0)
+
     def _default_svm(self) -> Any:
         raise NotImplementedError
 
@@ -68,6 +83,7 @@ class EmbeddedModel(MetaEstimatorMixin, BaseEstimator):
         embedding = Nystroem(random_state=0) if self.embedding is None else self.embedding
         return embedding, self._default_svm() if self.svm is None else self.svm
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the embedding to X, and the machine to the coordinates and y.
 
@@ -76,14 +92,16 @@ class EmbeddedModel(MetaEstimatorMixin, BaseEstimator):
         with unchanged_on_failure(self):
             embedding, svm = (clone(part) for part in self._parts())
             validate_data(self, X, skip_check_array=True)
+            delegated = Delegated(self, X, y)
             weights = {} if sample_weight is None else {"sample_weight": sample_weight}
             if weights and has_fit_parameter(embedding, "sample_weight"):
                 Z = embedding.fit(X, y, **weights).transform(X)
             else:
                 Z = embedding.fit_transform(X, y)
-            with _no_advice_on_coordinates():
+            with _no_advice_on_coordinates(), delegated.part("linear machine", svm):
                 self.svm_ = svm.fit(Z, flat_targets(y), **weights)
             self.embedding_ = embedding
+            delegated.end()
         return self
 
     def _partial_fit(self, X: Any, y: Any, **more: Any) -> Any:
@@ -251,6 +269,16 @@ class EmbeddedSVR(RegressorMixin, EmbeddedModel):  # noqa: D101 - the docstring 
     Attributes
     ----------
     {_ATTRIBUTES}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from maxmargin import EmbeddedSVR
+    >>> from maxmargin.embeddings import Nystroem
+    >>> X, y = make_friedman1(300, random_state=0)
+    >>> model = EmbeddedSVR(Nystroem(n_components=100, gamma=0.5, random_state=0)).fit(X, y)
+    >>> round(model.score(X, y), 2)
+    0.76
     """
 
     def __init__(self, embedding: Any = None, svm: Any = None) -> None:

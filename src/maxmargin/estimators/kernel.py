@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.calibration.several_classes import Decision
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_choice, check_one_label, is_infinite, scale_advice
@@ -27,30 +24,20 @@ from maxmargin.data.targets import (
 from maxmargin.embeddings.certificates import MAX_VALUES, ExactCertificate, ExactEstimate
 from maxmargin.estimators._approximate import Posing
 from maxmargin.estimators._base import fitting
-from maxmargin.estimators._checks import labels_of, no_platt, warn_of_probability
+from maxmargin.estimators._checks import labels_of, warn_of_probability
+from maxmargin.estimators._docstrings import EXPANSION, KERNEL, LIMITS, PROOF, entries
 from maxmargin.estimators._duplicates import groups_of, spread_over
 from maxmargin.estimators._hard_margin import refuse_through_origin
-from maxmargin.estimators._landmarks import LandmarkModel, QuietSVC
+from maxmargin.estimators._kernel_classifier import KernelClassifier
+from maxmargin.estimators._landmarks import QuietSVC
 from maxmargin.estimators._posed import Posed
-from maxmargin.estimators._probability import (
-    Geometry,
-    ProbabilisticClassifier,
-    decision_of,
-    joint_expansions,
-)
 from maxmargin.estimators._traps import one_class_only
-from maxmargin.kernels import Kernel
 from maxmargin.losses import HINGE
 from maxmargin.multiclass.decomposition import (
     binary_targets,
-    class_pairs,
-    collapsed,
     pair_targets,
-    votes,
 )
-from maxmargin.objectives.base import Intercept
 from maxmargin.objectives.formulation import Formulation
-from maxmargin.objectives.kernel import VALUES_PER_BLOCK
 from maxmargin.runtime.progress import Progress
 from maxmargin.solution import NotSeparableError
 from maxmargin.solvers import Solver
@@ -58,8 +45,8 @@ from maxmargin.solvers.kernel.batch_smo import Task
 from maxmargin.solvers.kernel.origin_margin import OriginMargin
 
 
-class SVC(ClassifierMixin, ProbabilisticClassifier, LandmarkModel):
-    """Kernel support vector classifier that proves its answer.
+class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
+    __doc__ = f"""Kernel support vector classifier that proves its answer.
 
     Minimises ½‖w‖² + Σ C_i max(0, 1 − y_i f(x_i)) over f(x) = <w, φ(x)> + b, where the kernel is
     <φ(x), φ(z)>. What more than two classes are is the choice of `multi_class`. Parameters and
@@ -74,73 +61,42 @@ class SVC(ClassifierMixin, ProbabilisticClassifier, LandmarkModel):
         Weight of the losses against ½‖w‖². `inf` asks for a hard margin: y_i f(x_i) ≥ 1 throughout,
         or a `NotSeparableError` with its witness, where no margin is above a millionth of the
         largest distance from one of the samples.
-    kernel : str, Kernel or callable, default="rbf"
-        "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "chi2", "histogram_intersection",
-        "precomputed", a Kernel of `maxmargin.kernels`, or a function of two sets of samples, which
-        gets them as they were given: texts, graphs, anything. `maxmargin.kernels.User(function)`
-        is called with a few rows of an array at a time instead.
-    degree : int, default=3
-        Of "poly".
-    gamma : float or {"scale", "auto", "median"}, default="scale"
-        1/(d var X), 1/d, or 1 over the median squared distance. These rules are not for "chi2",
-        which has γ = 1 with any of them.
-    coef0 : float, default=0.0
-        Of "poly" and "sigmoid".
-    fit_intercept : bool, default=True
-        Whether f has an intercept; it is not penalised.
+    {KERNEL}
+    {entries("fit_intercept")}
     solver : str or Solver, default="smo"
         "smo"; "qp" for up to 5,000 samples, with the extra `maxmargin[qp]`; "pegasos" for a loose
         `tol`, 0.1 or so, and best with a `max_iter` or a `max_time`; or a Solver with settings of
         its own, `SMO(working_set=128)` for example. All solve the same problem.
-    shrinking : bool, default=True
-        Accepted for scikit-learn's sake: the working set does what shrinking is for.
-    probability : bool, default="deprecated"
-        Deprecated, as in scikit-learn. True: `fit` prepares `predict_proba`, which otherwise does
-        so when it is first called.
-    tol : float, default=1e-3
-        Relative duality gap to prove.
-    cache_size : float or None, default=None
-        Megabytes for kernel rows, of all problems together.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of C by class.
-    max_iter : int or None, default=-1
-        Most working sets, steps of an interior-point method, or epochs; -1 or None: no limit.
-    max_time : float or None, default=None
-        Most seconds, for all problems together.
-    warm_start : bool, default=False
-        Whether to start from the last fit, scaled with the cost: to go on after a limit or Ctrl-C,
-        or to follow a change of C. The problems must have the sizes they had.
-    multi_class : {"ovo", "ovr", "crammer_singer"}, default="ovo"
+    {entries("shrinking probability tol cache_size class_weight")}
+    {LIMITS}
+    multi_class : {{"ovo", "ovr", "crammer_singer"}}, default="ovo"
         One against one, as LIBSVM does: a problem for each pair of classes. One against the rest:
         a problem for each class. "crammer_singer": the one problem of all classes, ½ Σ_j ‖w_j‖² +
         Σ C_i max_j (1[j ≠ y_i] + f_j(x_i) − f_y(x_i)), which needs `solver="smo"` and a finite C.
         Two classes have one f, positive for the second, whatever the choice.
-    decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        One column for each class, or with `multi_class="ovo"` for each pair of classes.
-    break_ties : bool, default=False
-        Whether `predict` breaks ties of votes by the decision values; not with "ovo".
+    {entries("decision_function_shape break_ties")}
     landmarks : int or None, default=None
         If given, f is sought in the span of the images of so many samples, drawn at random: Nyström
         features and the linear engine, for 10⁵ samples and more. `certificate_` is that of this
         approximate problem; `exact_certificate(X, y)` tells how far it is from the exact one.
         "ovo" and "ovr" only, with a finite C and `solver="smo"`; each fit starts afresh.
-    n_jobs : int or None, default=None
-        Threads: over the problems of several classes, or within one for its kernel values.
+    {entries("n_jobs")}
     random_state : int, RandomState or None, default=None
         Seeds the draws of Pegasos; the others are deterministic.
-    verbose : int, default=0
-        Whether to report each gap check on standard error.
+    {entries("verbose")}
 
     Attributes
     ----------
-    support_, support_vectors_, n_support_, dual_coef_, intercept_, classes_
-        As in `sklearn.svm.SVC`. Unless pairs are solved, `dual_coef_`, of shape (n_classes, n_SV),
-        and `intercept_` have a row for each class: f_j(x) = Σ_i dual_coef_[j, i] k(x_i, x) + b_j.
-        With `landmarks` these are the support vectors, and there is a row for each problem.
-    certificate_, solutions_, history_
-        The proof, each problem's solution, the gap checks.
-    alpha_, slack_ : ndarray, or list of one for each problem
-        α_i of every training sample; ξ_i, after `samples(X, y)`, which has a table of both.
+    {EXPANSION}
+    {entries("classes_ class_weight_")}
+    {PROOF}
+    {entries("slack_ probA_ probB_")}
+
+    Notes
+    -----
+    Unless pairs are solved, `dual_coef_`, of shape (n_classes, n_SV), and `intercept_` have a row
+    for each class: f_j(x) = Σ_i dual_coef_[j, i] k(x_i, x) + b_j. With `landmarks` these are the
+    support vectors, and there is a row for each problem.
 
     Examples
     --------
@@ -259,9 +215,10 @@ class SVC(ClassifierMixin, ProbabilisticClassifier, LandmarkModel):
                 f" C={self.C!r} and multi_class={self.multi_class!r}."
             )
         engine = QuietSVC(loss="hinge", multi_class=self.multi_class, n_jobs=self.n_jobs)
-        self._fit_space(engine, posed, y, cost)
+        delegated = self._fit_space(engine, posed, y, cost)
         counts = [np.isin(rows, self.support_).sum() for rows in posed.members]
         self._n_support = np.array(counts, dtype=np.int32)
+        delegated.end()
 
     def exact_certificate(
         self, X: Any, y: Any, sample_weight: Any = None, *, max_values: float = MAX_VALUES
@@ -353,160 +310,6 @@ class SVC(ClassifierMixin, ProbabilisticClassifier, LandmarkModel):
                 (np.maximum(witness, 0.0), np.maximum(-witness, 0.0)),
                 scale_advice(X),
             )
-
-    def _store(self, X: Matrix, members: list[NDArray[np.intp]], kernel: Kernel) -> None:
-        """Lay the pairs' coefficients out as LIBSVM does: a row for each rival class."""
-        sizes = [len(rows) for rows in members]
-        ends = list(itertools.accumulate(sizes))
-        coef = np.zeros((len(members) - 1, X.shape[0]))
-        pairs = itertools.combinations(range(len(members)), 2)
-        for (first, second), solution in zip(pairs, self.solutions_, strict=True):
-            split = sizes[first]
-            pair = solution.w / self._unit(solution)
-            if len(members) == 2:  # it is in the order of X
-                pair = pair[np.concatenate(members)]
-            coef[second - 1, ends[first] - split : ends[first]] = pair[:split]
-            coef[first, ends[second] - sizes[second] : ends[second]] = pair[split:]
-        self._keep_support(X, members, coef, kernel)
-        if len(members) == 2:  # scikit-learn's sign: positive for the second class
-            self._keep_coef(-self._coef)
-            self.intercept_ = -self.intercept_
-            self._shift = -self._shift
-
-    def _store_classes(self, X: Matrix, members: list[NDArray[np.intp]], kernel: Kernel) -> None:
-        """Lay the coefficients out with a row for each class; of two, one for the second."""
-        coef = np.vstack([solution.w for solution in self.solutions_])
-        b = np.hstack([solution.b for solution in self.solutions_])
-        coef, b = collapsed(coef, b)
-        self._keep_support(X, members, coef[:, np.concatenate(members)], kernel)
-        self.intercept_ = self._from_origin(b)
-
-    def _keep_support(
-        self, X: Matrix, members: list[NDArray[np.intp]], coef: Array, kernel: Kernel
-    ) -> None:
-        """Keep the support vectors; they and the columns of coef go class by class."""
-        used = np.asarray(coef.any(axis=0))
-        support = np.concatenate(members)[used].astype(np.int32)
-        begins = [0, *itertools.accumulate(len(rows) for rows in members[:-1])]
-        self._n_support = np.add.reduceat(used, begins, dtype=np.int32)
-        self._finish(X, coef[:, used], support, kernel)
-
-    def _coef_by_problem(self) -> Array:
-        """Coefficients of all support vectors, one row for each pair of classes, or each class."""
-        if not self._by_pairs or self._engine is not None:
-            return self._coef
-        ends = np.cumsum(self.n_support_)
-        begins = ends - self.n_support_
-        pairs = list(itertools.combinations(range(len(self.classes_)), 2))
-        coef = np.zeros((len(pairs), len(self.support_)))
-        for row, (first, second) in zip(coef, pairs, strict=True):
-            one, two = slice(begins[first], ends[first]), slice(begins[second], ends[second])
-            row[one], row[two] = self._coef[second - 1, one], self._coef[first, two]
-        return coef
-
-    def _values_by_problem(self, rows: Matrix) -> Array:
-        """Return f of every row and every pair of classes, or every class."""
-        if self._by_pairs:
-            return np.concatenate(list(self._pair_values(rows)))
-        return np.asarray(self._values_of_rows(rows, self._coef) + self._offsets)
-
-    def _pair_values(self, rows: Matrix) -> Iterator[Array]:
-        """Yield f of every pair of classes for some rows at a time, so that memory is bounded."""
-        if self._engine is not None:
-            yield np.asarray(self._values_of_rows(rows, self._coef) + self._offsets)
-            return
-        first, second = class_pairs(len(self.classes_))
-        step = max(1, VALUES_PER_BLOCK // (2 * len(first)))
-        for begin in range(0, rows.shape[0], step):
-            some = rows[begin : begin + step]
-            with self._blas_threads_for(some, len(self.support_)):
-                by_class = self._sums(some, self._coef, self.n_support_)
-            sums = by_class[:, first, second - 1] + by_class[:, second, first]
-            yield np.asarray(sums + self._offsets)
-
-    def decision_function(self, X: Any) -> Array:
-        """Return f(x) for two classes, else one column for each class or pair.
-
-        With `multi_class="ovo"` the column of a class has its votes, plus the sum of its values in
-        the pairs squeezed below a third of a vote; else it is the class's own f.
-        """
-        check_is_fitted(self)
-        rows = self._rows_to_predict(X)
-        if self._by_pairs and self.decision_function_shape != "ovo":
-            return self._scores(rows)
-        values = self._values_by_problem(rows)
-        return np.asarray(values[:, 0]) if len(self.classes_) == 2 else values
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label with the most votes of the pairs, or the largest value of its class."""
-        check_is_fitted(self)
-        if self.break_ties and self.decision_function_shape == "ovo":
-            raise ValueError(
-                "break_ties must be False when decision_function_shape is 'ovo'. Give"
-                " decision_function_shape='ovr' to break ties."
-            )
-        return self._labels(self._rows_to_predict(X))
-
-    def _labels(self, rows: Matrix) -> NDArray[Any]:
-        """Return the label of every row."""
-        winners = [self._winners(values) for values in self._blocks(rows)]
-        return np.asarray(self.classes_[np.concatenate(winners)])
-
-    def _value_blocks(self, X: Any) -> Iterator[Array]:
-        return self._blocks(self._rows_to_predict(X))
-
-    def _training_blocks(self, X: Matrix) -> Iterator[Array]:
-        return self._blocks(X)
-
-    def _blocks(self, rows: Matrix) -> Iterator[Array]:
-        """Yield f of every problem for some rows at a time."""
-        if self._by_pairs:
-            return self._pair_values(rows)
-        return iter([self._values_by_problem(rows)])
-
-    def _winners(self, values: Array) -> NDArray[np.intp]:
-        if len(self.classes_) == 2:
-            return (values[:, 0] >= 0.0).astype(np.intp)
-        if not self._by_pairs:
-            return np.asarray(values.argmax(axis=1))
-        scores = votes(values, len(self.classes_))
-        counts = scores if self.break_ties else np.rint(scores)
-        return np.asarray(counts.argmax(axis=1))
-
-    def _decision(self) -> Decision:
-        return decision_of(self.multi_class)
-
-    def _expansions(self) -> list[tuple[Array, float]]:
-        if self.multi_class == "crammer_singer":
-            return joint_expansions(self.solution_.w)
-        sign = -1.0 if len(self.classes_) == 2 else 1.0  # a pair's f is positive for its first
-        units = [(one, self._unit(one)) for one in self.solutions_]
-        return [(sign * one.w / unit, unit) for one, unit in units]
-
-    def _geometry(self) -> Geometry:
-        return Geometry(self._fitted_kernel, self._intercept() is Intercept.FREE)
-
-    @property
-    def probA_(self) -> Array:  # noqa: N802
-        """Empty: no probabilities come from Platt's formula."""
-        return no_platt("probA_")
-
-    @property
-    def probB_(self) -> Array:  # noqa: N802
-        """Empty, as `probA_`."""
-        return no_platt("probB_")
-
-    @property
-    def _by_pairs(self) -> bool:
-        """Whether pairs of classes decide: a class then has coefficients against its rivals."""
-        if self._engine is not None:
-            return len(self.classes_) > 2 and self._engine.multi_class == "ovo"
-        return len(self.classes_) > 2 and len(self._coef) < len(self.classes_)
-
-    def _scores(self, rows: Matrix) -> Array:
-        """Return the votes for each class, with its values squeezed below a third of one."""
-        n_classes = len(self.classes_)
-        return np.concatenate([votes(values, n_classes) for values in self._pair_values(rows)])
 
 
 def _pair_tasks(members: list[NDArray[np.intp]], cost: Array) -> list[Task]:

@@ -16,6 +16,7 @@ from maxmargin.data.targets import real_targets, sample_costs
 from maxmargin.embeddings.certificates import MAX_VALUES, ExactCertificate, ExactEstimate
 from maxmargin.estimators._approximate import Posing
 from maxmargin.estimators._base import fitting
+from maxmargin.estimators._docstrings import EXPANSION, KERNEL, LIMITS, PROOF, entries
 from maxmargin.estimators._landmarks import LandmarkModel, QuietSVR
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._traps import far_targets
@@ -26,8 +27,8 @@ from maxmargin.objectives.formulation import Formulation
 from maxmargin.objectives.scalar import spread
 
 
-class SVR(RegressorMixin, LandmarkModel):
-    """Kernel support vector regression that proves its answer.
+class SVR(RegressorMixin, LandmarkModel):  # noqa: D101 - the docstring is composed
+    __doc__ = f"""Kernel support vector regression that proves its answer.
 
     Minimises ½‖w‖² + Σ C_i max(0, |y_i − f(x_i)| − ε). Parameters and fitted attributes are those
     of `sklearn.svm.SVR`, with the differences named at `SVC`.
@@ -36,19 +37,35 @@ class SVR(RegressorMixin, LandmarkModel):
     ----------
     C : float, default=1.0
         Weight of the losses against ½‖w‖². `inf` stands for 10¹⁰.
-    kernel, degree, gamma, coef0, fit_intercept, tol, cache_size, max_iter, max_time
-        As in `SVC`; so are `warm_start`, `n_jobs`, `verbose` and `solver`, without "pegasos".
+    {KERNEL}
+    {entries("fit_intercept")}
     epsilon : float, default=0.1
         Errors up to this size cost nothing.
     landmarks : int or None, default=None
         As in `SVC`, drawn with a fixed seed.
+    solver : str or Solver, default="smo"
+        "smo"; "qp" for up to 5,000 samples, with the extra `maxmargin[qp]`; or a Solver with
+        settings of its own.
+    {entries("shrinking tol cache_size")}
+    {LIMITS}
+    {entries("n_jobs verbose")}
 
     Attributes
     ----------
-    support_, support_vectors_, n_support_, dual_coef_, intercept_
-        As in `sklearn.svm.SVR`.
-    certificate_, solution_, history_
-        The proof, the solution, the gap checks.
+    {EXPANSION}
+    {PROOF}
+    {entries("slack_")}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import SVR
+    >>> X = np.linspace(0, 6, 60)[:, np.newaxis]
+    >>> model = SVR(C=10.0, epsilon=0.05, tol=1e-4).fit(X, np.sin(X[:, 0]))
+    >>> bool(np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.06)
+    True
+    >>> model.certificate_.relative_gap < 1e-4
+    True
     """
 
     _solvers = ("smo", "qp")
@@ -104,8 +121,9 @@ class SVR(RegressorMixin, LandmarkModel):
         if self.landmarks is not None:
             self._scale_of_f = spread(target, cost)
             engine = QuietSVR(loss="epsilon_insensitive", epsilon=self.epsilon)
-            self._fit_space(engine, posed, target, cost)
+            delegated = self._fit_space(engine, posed, target, cost)
             self._n_support = np.array([len(self.support_)], dtype=np.int32)
+            delegated.end()
             return self
         if self._intercept() is Intercept.FREE:
             target, level = levelled(target)

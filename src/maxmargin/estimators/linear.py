@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.calibration.several_classes import Decision
-from maxmargin.data.arrays import Array, Matrix, view_rows
+from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_choice, check_one_label, check_tube, is_infinite
 from maxmargin.data.origin import UNMOVED, levelled
-from maxmargin.data.problem import Problem
 from maxmargin.data.targets import (
     check_several_classes,
     class_costs,
@@ -25,9 +25,11 @@ from maxmargin.data.targets import (
 )
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._checks import check_dual, labels_of
+from maxmargin.estimators._cost import CostEstimate, Part, Sampled
 from maxmargin.estimators._hard_margin import fit_hard_linear
-from maxmargin.estimators._l1 import check_l1, dense_coef, fit_l1
+from maxmargin.estimators._l1 import check_l1, fit_l1, packed_bytes
 from maxmargin.estimators._linear import LinearModel
+from maxmargin.estimators._linear_predictions import LinearClassifier, decision_values
 from maxmargin.estimators._probability import (
     Geometry,
     ProbabilisticClassifier,
@@ -53,7 +55,7 @@ _PARAMETERS = """dual : "auto" or bool, default="auto"
     intercept_scaling : float, default=1.0
         The constant feature whose weight a penalised intercept is.
     verbose : int, default=0
-        Whether to report each gap check on standard error.
+        1: one live line of progress on a terminal, a line for each gap check elsewhere.
     random_state : int, RandomState or None, default=None
         Seeds the order of the samples.
     max_iter : int or None, default=10_000
@@ -83,25 +85,12 @@ _ATTRIBUTES = """coef_ : ndarray of shape (n_problems, n_features), or (n_featur
         (time, epoch, primal, dual, gap) at each gap check.
     support_ : ndarray
         Indices of the support vectors.
-    alpha_, slack_ : ndarray, or list of one for each problem
-        α_i of every training sample; ξ_i, after `samples(X, y)`, which has a table of both.
+    alpha_ : ndarray, or list of one for each problem
+        α_i of every training sample.
+    slack_ : ndarray, or list of one for each problem
+        ξ_i of every training sample, after `samples(X, y)`, which has a table of both.
     n_iter_ : int
         Epochs or Newton steps."""
-
-
-class LinearClassifier(ClassifierMixin):
-    """Labels from the decision values of a LinearModel."""
-
-    def decision_function(self, X: Any) -> Array:
-        """f(x): one column for each class, or one number for two classes."""
-        check_is_fitted(self)
-        return decision_values(self, X)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label with the largest decision value."""
-        scores = self.decision_function(X)
-        winners = (scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[winners])
 
 
 class LinearSVC(  # noqa: D101 - the docstring is composed
@@ -225,6 +214,12 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
         self._keep_for_probabilities(X, y, cost, self._members)
         return self
 
+    def _completed(self, cost: CostEstimate, data: Sampled, parts: list[Part]) -> CostEstimate:
+        found = super()._completed(cost, data, parts)
+        if self.penalty != "l1":
+            return found
+        return replace(found, memory_bytes=found.memory_bytes + packed_bytes(data.X))
+
     def _trap(self, X: Matrix) -> str:
         return super()._trap(X) or one_class_only(self._labels, X)
 
@@ -320,6 +315,15 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
     Attributes
     ----------
     {_ATTRIBUTES}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from maxmargin import LinearSVR
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = LinearSVR(C=100.0, epsilon=5.0).fit(X, y)
+    >>> model.certificate_.relative_gap < 1e-3
+    True
     """
 
     def __init__(
@@ -376,15 +380,3 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
         """f(x) of each row."""
         check_is_fitted(self)
         return decision_values(self, X)
-
-
-def decision_values(model: LinearModel, X: Any) -> Array:
-    """Xw + b without a copy of X; a matrix if the model has several rows of weights."""
-    X, rows = view_rows(model._check_rows(X, reset=False))
-    nothing = np.zeros(X.shape[0])
-    problem = Problem(X, nothing, nothing, rows)
-    columns = [
-        problem.predict(np.ascontiguousarray(w, dtype=np.float64), float(b))
-        for w, b in zip(dense_coef(model.coef_), model.intercept_, strict=True)
-    ]
-    return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)

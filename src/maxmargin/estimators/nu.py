@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import OutlierMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
-from maxmargin.data.arrays import Array
-from maxmargin.data.targets import ONE_LEFT, sample_costs
-from maxmargin.estimators._base import fitting
-from maxmargin.estimators._kernel import KernelModel
+from maxmargin.data.targets import ONE_LEFT
+from maxmargin.estimators._docstrings import EXPANSION, KERNEL, LIMITS, PROOF, entries
+from maxmargin.estimators._nu import check_nu
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._warn import warn
 from maxmargin.estimators.kernel import SVC
@@ -30,12 +28,11 @@ from maxmargin.solution import Solution
 from maxmargin.solvers.kernel.batch_smo import Task
 
 _ROUNDING = 1e-12
-_LEAST_NU = 1e-100  # its square, the size of the objective, must not underflow
 _LOWER_NU = "Lower nu, or give class_weight='balanced'."
 
 
-class NuSVC(SVC):
-    """Kernel classifier whose share of margin errors is bounded by ν.
+class NuSVC(SVC):  # noqa: D101 - the docstring is composed
+    __doc__ = f"""Kernel classifier whose share of margin errors is bounded by ν.
 
     Minimises ½‖w‖² − ρ ν Σ c_i + Σ c_i max(0, ρ − y_i f(x_i)) over w, b and the margin ρ, with
     c_i the sample weights (Schölkopf et al., Neural Computation 2000). The fitted f is divided by
@@ -48,8 +45,13 @@ class NuSVC(SVC):
         Upper bound on the share of margin errors, lower bound on that of support vectors; at most
         twice the share of the smaller class. If class weights leave that class less, a larger ν
         goes on from there, with a warning: as the `SVC` whose C is smaller in proportion.
-    kernel, degree, gamma, coef0, tol, cache_size, class_weight, max_iter, max_time, warm_start
-        As in `SVC`; so are the other ones.
+    {KERNEL}
+    {entries("shrinking probability tol cache_size class_weight")}
+    {LIMITS}
+    {entries("decision_function_shape break_ties n_jobs")}
+    random_state : int, RandomState or None, default=None
+        Accepted for scikit-learn's sake: the fit is deterministic.
+    {entries("verbose")}
 
     Attributes
     ----------
@@ -58,8 +60,14 @@ class NuSVC(SVC):
     margin_errors_, support_fraction_ : float or array
         Shares of samples within the margin, and of support vectors: ν lies between them, or the
         largest feasible one if class weights make it infeasible.
-    certificate_
-        Of the problem in w, b and ρ with a feasible ν, before f is divided by ρ.
+    {EXPANSION}
+    {entries("classes_ class_weight_")}
+    {PROOF}
+    {entries("slack_ probA_ probB_")}
+
+    Notes
+    -----
+    `certificate_` is that of the problem in w, b and ρ with a feasible ν, before f is divided by ρ.
 
     Examples
     --------
@@ -120,11 +128,11 @@ class NuSVC(SVC):
         return False
 
     def _weight(self) -> float:
-        _check_nu(self.nu)
+        check_nu(self.nu)
         return 1.0
 
     def _formulation(self) -> Formulation:
-        return Formulation(HINGE, Intercept.FREE, nu=_check_nu(self.nu))
+        return Formulation(HINGE, Intercept.FREE, nu=check_nu(self.nu))
 
     def _infeasible(self, excesses: Sequence[float]) -> str:
         """Say which two classes leave ν the least room; nothing if all leave enough."""
@@ -132,7 +140,7 @@ class NuSVC(SVC):
         if excesses[worst] == 0.0:
             return ""
         one, other = list(itertools.combinations(self.classes_.tolist(), 2))[worst]
-        most = _check_nu(self.nu) / (1.0 + abs(excesses[worst]))
+        most = check_nu(self.nu) / (1.0 + abs(excesses[worst]))
         return (
             f"specified nu is infeasible for classes {one!r} and {other!r}: both must supply half"
             f" of nu={self.nu:g}, and the smaller one has a share of {0.5 * most:.4g}, so that nu"
@@ -178,9 +186,9 @@ class NuSVC(SVC):
     def _for_part(self, y: NDArray[Any] | None, rows: NDArray[np.intp]) -> Any:
         """Return a copy whose ν is feasible for some of the samples if it is for all."""
         model = clone(self)
-        if y is None or _check_nu(self.nu) > _largest_nu(y) * (1.0 + _ROUNDING):
+        if y is None or check_nu(self.nu) > _largest_nu(y) * (1.0 + _ROUNDING):
             return model
-        return model.set_params(nu=min(_check_nu(self.nu), _largest_nu(y[rows])))
+        return model.set_params(nu=min(check_nu(self.nu), _largest_nu(y[rows])))
 
     def _unit(self, solution: Solution) -> float:
         rho = solution.loss.target_scale
@@ -231,8 +239,8 @@ def _excess_of(solution: Solution) -> float:
     return solution.excess if solution.certificate.primal < 0.0 else 0.0
 
 
-class NuSVR(SVR):
-    """Kernel regression whose tube is as wide as ν allows.
+class NuSVR(SVR):  # noqa: D101 - the docstring is composed
+    __doc__ = f"""Kernel regression whose tube is as wide as ν allows.
 
     Minimises ½‖w‖² + C (ν ε Σ c_i + Σ c_i max(0, |y_i − f(x_i)| − ε)) over w, b and the tube ε ≥ 0.
     Parameters and fitted attributes are those of `sklearn.svm.NuSVR`, with the differences named
@@ -243,8 +251,12 @@ class NuSVR(SVR):
     nu : float, default=0.5
         Upper bound on the share of samples outside the tube, lower bound on that of support
         vectors.
-    C, kernel, degree, gamma, coef0, tol, cache_size, max_iter, max_time, warm_start
-        As in `SVC`; so are `shrinking`, `n_jobs` and `verbose`.
+    C : float, default=1.0
+        Weight of tube and losses against ½‖w‖².
+    {KERNEL}
+    {entries("shrinking tol cache_size")}
+    {LIMITS}
+    {entries("n_jobs verbose")}
 
     Attributes
     ----------
@@ -253,9 +265,24 @@ class NuSVR(SVR):
     margin_errors_, support_fraction_ : float
         Shares of samples outside the tube, and of support vectors: ν lies between them unless the
         tube is 0.
+    {EXPANSION}
+    {PROOF}
+    {entries("slack_")}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> from maxmargin import NuSVR
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = NuSVR(nu=0.3, C=100.0).fit(scale(X), y)
+    >>> bool(model.margin_errors_ <= 0.3 <= model.support_fraction_)
+    True
     """
 
     solver, fit_intercept, epsilon = "smo", True, 0.0
+
+    _variables_per_sample = 2
 
     def __init__(
         self,
@@ -291,7 +318,7 @@ class NuSVR(SVR):
         self.verbose = verbose
 
     def _formulation(self) -> Formulation:
-        return Formulation(EPSILON_INSENSITIVE, Intercept.FREE, nu=_check_nu(self.nu))
+        return Formulation(EPSILON_INSENSITIVE, Intercept.FREE, nu=check_nu(self.nu))
 
     @property
     def epsilon_(self) -> float:
@@ -307,124 +334,3 @@ class NuSVR(SVR):
     def support_fraction_(self) -> float:
         """Share of the samples that are support vectors; at least ν, unless the tube is 0."""
         return self.solution_.shares.support_vectors
-
-
-class OneClassSVM(OutlierMixin, KernelModel):
-    """The smallest region that holds all but a share ν of the samples.
-
-    Minimises ½‖w‖² − ρ ν Σ c_i + Σ c_i max(0, ρ − <w, φ(x_i)>) over w and ρ, with c_i the sample
-    weights (Schölkopf et al., Neural Computation 2001). A sample is an outlier where
-    f(x) = <w, φ(x)> − ρ is negative. Parameters and fitted attributes are those of
-    `sklearn.svm.OneClassSVM`, with the differences named at `SVC`.
-
-    Parameters
-    ----------
-    nu : float, default=0.5
-        Upper bound on the share of outliers, lower bound on that of support vectors.
-    kernel, degree, gamma, coef0, tol, cache_size, max_iter, max_time, warm_start, n_jobs, verbose
-        As in `SVC`; so is `shrinking`.
-
-    Attributes
-    ----------
-    offset_ : ndarray of shape (1,)
-        ρ.
-    margin_errors_, support_fraction_ : float
-        Shares of outliers, and of support vectors: ν lies between them.
-    support_, support_vectors_, n_support_, dual_coef_, intercept_
-        As in `sklearn.svm.OneClassSVM`.
-    """
-
-    solver, fit_intercept = "smo", False
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        nu: float = 0.5,
-        cache_size: float | None = None,
-        max_iter: int | None = -1,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.nu = nu
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    @fitting
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
-        """Fit to the rows of X; y is for the scores of callbacks only, 1 for all rows if None."""
-        X = self._training(X, "no_validation")
-        _check_nu(self.nu)
-        cost = sample_costs(X, 1.0, None, sample_weight)
-        inside = np.ones(X.shape[0])
-        posed = self._posed(X, inside if y is None else y, cost)
-        progress = self._solve(posed, [(np.arange(X.shape[0]), inside, cost)])
-        self._keep_solutions(posed)
-        progress.end()
-        solution = self.solution_
-        if solution.status is Status.OPTIMAL and not solution.w.any():
-            warn(
-                "No direction separates the samples from the origin: w = 0, rho = 0 is the optimum,"
-                " and every row scores 0. Use kernel='rbf', or do not centre X.",
-                UserWarning,
-            )
-        self._warn_if_unproven(posed.samples)
-        return self
-
-    def _keep_solutions(self, posed: Posed) -> None:
-        self._keep_one(posed, self.solution_)
-        # Samples on the edge belong to the region, whatever float32 makes of their f = 0.
-        self.offset_ = np.array([self.solution_.loss.target_scale * (1.0 - 1e-6)])
-        self.intercept_ = -self.offset_
-        self._scale_of_f = float(abs(self.offset_[0])) or 1.0
-
-    def _formulation(self) -> Formulation:
-        return Formulation(HINGE, Intercept.NONE, nu=_check_nu(self.nu))
-
-    @property
-    def margin_errors_(self) -> float:
-        """Share of outliers among the samples; at most ν."""
-        return self.solution_.shares.margin_errors
-
-    @property
-    def support_fraction_(self) -> float:
-        """Share of the samples that are support vectors; at least ν."""
-        return self.solution_.shares.support_vectors
-
-    def score_samples(self, X: Any) -> Array:
-        """<w, φ(x)> of each row."""
-        check_is_fitted(self)
-        return np.asarray(self._values(X, self._coef)[:, 0])
-
-    def decision_function(self, X: Any) -> Array:
-        """f(x) of each row, negative for outliers."""
-        return np.asarray(self.score_samples(X) - self.offset_)
-
-    def predict(self, X: Any) -> NDArray[np.intp]:
-        """Return +1 for each row inside the region, −1 for each outlier."""
-        return np.where(self.decision_function(X) >= 0.0, 1, -1)
-
-
-def _check_nu(nu: object) -> float:
-    if isinstance(nu, bool) or not isinstance(nu, numbers.Real) or not 0.0 < float(nu) <= 1.0:
-        raise ValueError(f"nu must be a number above 0 and at most 1, got {nu!r}.")
-    if float(nu) < _LEAST_NU:
-        raise ValueError(f"nu={nu!r} is too small for float64: give at least {_LEAST_NU:g}.")
-    return float(nu)

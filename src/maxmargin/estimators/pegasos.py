@@ -2,54 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import copy
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.data.arrays import Array, Matrix, view_rows
+from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_choice, check_count, check_one_label, check_positive
 from maxmargin.data.targets import (
     check_several_classes,
     class_costs,
-    class_labels,
-    class_numbers,
     sample_costs,
 )
 from maxmargin.estimators._base import (
     fitting,
-    unchanged_on_failure,
 )
 from maxmargin.estimators._checks import labels_of
-from maxmargin.estimators._kernel import KernelBase
-from maxmargin.estimators._linear import LinearModel
 from maxmargin.estimators._posed import Posed
-from maxmargin.estimators.linear import LinearClassifier
-from maxmargin.kernels import Kernel
+from maxmargin.estimators._stream_classifier import StreamClassifier
 from maxmargin.losses import CLASSIFICATION
-from maxmargin.multiclass.decomposition import binary_targets, collapsed
+from maxmargin.multiclass.decomposition import binary_targets
 from maxmargin.objectives.formulation import Formulation
 from maxmargin.runtime.memory import free_memory
-from maxmargin.solution import Solution
 from maxmargin.solvers import Solver
-from maxmargin.solvers.stochastic.kernel_pegasos import KernelPegasos, KernelPegasosStream
-from maxmargin.solvers.stochastic.pegasos import ClassPegasosStream, Pegasos, PegasosStream
-
-#: Parameters that a stream keeps from its first batch to its last.
-_OF_STREAM = (
-    "lam", "loss", "sampling", "batch_size", "projection", "averaging", "kernel", "degree", "gamma",
-    "coef0", "max_support", "multi_class", "class_weight", "fit_intercept", "penalized_intercept",
-    "intercept_scaling",
-)  # fmt: skip
+from maxmargin.solvers.stochastic.kernel_pegasos import KernelPegasos
+from maxmargin.solvers.stochastic.pegasos import Pegasos
 
 
-class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
+class PegasosClassifier(StreamClassifier):
     """SVM by Pegasos: stochastic subgradient steps of length 1/(λt).
 
     `fit` runs epochs until the gap is proven or `max_iter` is reached; `partial_fit` takes one pass
@@ -76,9 +58,13 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
     kernel : None, str, Kernel or callable, default=None
         None and "linear" have weights; anything else that `SVC` takes, but for "precomputed", has
         support vectors, and neither a projection nor a penalised intercept.
-    degree, gamma, coef0
-        Of the kernel, as for `SVC`. Rules such as gamma="scale" look at the samples of `fit`, or at
-        the first batch of a stream whose rows are not all alike.
+    degree : int, default=3
+        Of the kernel "poly".
+    gamma : float or {"scale", "auto", "median"}, default="scale"
+        Of the kernel, as for `SVC`. Rules such as "scale" look at the samples of `fit`, or at the
+        first batch of a stream whose rows are not all alike.
+    coef0 : float, default=0.0
+        Of the kernels "poly" and "sigmoid".
     max_support : int or None, default=10_000
         Most support vectors that a stream with a kernel keeps for each binary problem; then those
         of the smallest coefficients give way. It needs d numbers for each, and the kernel matrix of
@@ -92,22 +78,75 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
         Relative duality gap to prove.
     penalized_intercept : bool, default=False
         Penalise the intercept like a weight. By default it is free.
-    fit_intercept, intercept_scaling, max_iter, max_time, warm_start, n_jobs, random_state, verbose
-        As for `LinearSVC`.
+    fit_intercept : bool, default=True
+        Whether f has an intercept b.
+    intercept_scaling : float, default=1.0
+        The constant feature whose weight a penalised intercept is.
+    max_iter : int or None, default=10_000
+        Most epochs of `fit`; None or -1: no limit.
+    max_time : float or None, default=None
+        Most seconds of `fit`, for all classes together.
+    warm_start : bool, default=False
+        Start where the last fit ended, if the number of samples and classes is the same.
+    n_jobs : int or None, default=None
+        Threads over the classes.
+    random_state : int, RandomState or None, default=None
+        Seeds the order of the samples.
+    verbose : int, default=0
+        1: one live line of progress on a terminal, a line for each gap check elsewhere.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, certificate_, solutions_, history_, support_, n_iter_
-        As for `LinearSVC`. A stream is not kept, so after `partial_fit` there is no certificate.
-    support_vectors_, dual_coef_
-        With a kernel, instead of `coef_`: f(x) = Σ dual_coef_ k(support vector, x) + intercept_,
-        with a row of coefficients for each binary problem.
+    coef_ : ndarray of shape (n_problems, n_features)
+        The weights: one row, or one for each class where there are more than two. Not with a
+        kernel.
+    support_vectors_ : ndarray or CSR matrix of shape (n_SV, n_features)
+        With a kernel: f(x) = Σ_j c_j k(z_j, x) + b, where these are the z_j.
+    dual_coef_ : ndarray of shape (n_problems, n_SV)
+        With a kernel: the c_j, a row for each binary problem.
+    intercept_ : ndarray of shape (n_problems,)
+        The intercepts.
+    classes_ : ndarray
+        The labels.
+    certificate_ : Certificate
+        Primal, dual, gap, KKT violation, support vectors, margin; of the sum if several classes. A
+        stream is not kept, so after `partial_fit` there is none.
+    solutions_ : tuple of Solution
+        Each problem's solution; `solution_` where there is only one.
+    history_ : list of Record
+        (time, epoch, primal, dual, gap) at each gap check.
+    support_ : ndarray
+        Indices of the support vectors.
+    alpha_ : ndarray, or list of one for each problem
+        α_i of every training sample.
+    slack_ : ndarray, or list of one for each problem
+        ξ_i of every training sample, after `samples(X, y)`, which has a table of both.
+    n_iter_ : int
+        Epochs of `fit`, or batches of a stream.
     bound_ : float
         After `fit`: what the theory promises for the expected objective above the optimum, to be
         read beside `certificate_.gap`; infinite where the theorem does not apply: with a free
         intercept, the squared hinge or a warm start.
     t_ : int
         Steps taken.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from maxmargin import PegasosClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = PegasosClassifier(lam=0.01, random_state=0).fit(scale(X), y)
+    >>> model.certificate_.relative_gap < 0.01
+    True
+
+    A stream, batch by batch:
+
+    >>> stream = PegasosClassifier(lam=0.01, random_state=0)
+    >>> for batch in range(5):
+    ...     stream = stream.partial_fit(scale(X)[batch::5], y[batch::5], classes=[0, 1])
+    >>> bool(stream.score(scale(X), y) > 0.95)
+    True
     """
 
     _keeps_state = True  # partial_fit goes on from fit
@@ -184,7 +223,7 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
         cost = class_costs(cost, self.class_weight, classes, y)
         check_several_classes(classes, y, cost)
         joint, self.classes_ = self._joint, classes
-        self._streams: list[PegasosStream] = []
+        self._streams = []
         self._forget(*(("dual_coef_", "support_vectors_") if self._linear else ("coef_",)))
         if joint:
             self._fit_joint(X, y, cost)
@@ -198,6 +237,10 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
         self.bound_ = sum(solution.info.bound for solution in self.solutions_)
         self._keep_parameters()
         return self
+
+    @property
+    def _growth(self) -> tuple[float, ...]:  # type: ignore[override]
+        return (0.0, 1.0) if self._linear else (0.0, 1.0, 2.0)
 
     @property
     def _linear(self) -> bool:
@@ -232,7 +275,7 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
 
     def _keep_solutions(self, posed: Posed) -> None:
         coef = np.stack([solution.w for solution in self.solutions_])
-        self._fitted_kernel: Kernel | None = posed.kernel
+        self._fitted_kernel = posed.kernel
         self.support_vectors_ = posed.samples[self.support_]
         self.dual_coef_ = coef[:, self.support_]
         self.intercept_ = np.array([solution.b for solution in self.solutions_])
@@ -283,195 +326,8 @@ class PegasosClassifier(LinearClassifier, LinearModel, KernelBase):
         values = self._values(X, self.dual_coef_) + self.intercept_
         return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
 
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> PegasosClassifier:
-        """Take one pass over a batch, on from `fit` if it was called.
-
-        Otherwise the first call must name all `classes`. What the problem is must not change within
-        a stream. A batch that fails leaves the estimator as it was.
-        """
-        with unchanged_on_failure(self):
-            self._take_batch(X, y, classes, sample_weight)
-        return self
-
-    def _take_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                f"class_weight={self.class_weight!r} counts the samples of each class, and a batch"
-                " does not have all. Give a dict of factors:"
-                " sklearn.utils.class_weight.compute_class_weight makes them of a sample."
-            )
-        first = not getattr(self, "_streams", [])
-        self._refuse_changes()
-        X, y = self._check_rows(X, y, reset=first and not hasattr(self, "solutions_"))
-        class_labels(y)  # refuses what is none
-        weight = sample_costs(X, 1.0, None, sample_weight)
-        fitted = getattr(self, "solutions_", ())
-        if first:
-            self.classes_ = self._stream_classes(y, classes, fitted=bool(fitted))
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(
-                f"classes={classes!r} differs from the labels {self.classes_.tolist()} that this"
-                " model knows. Clone it to start afresh."
-            )
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
-            raise ValueError(
-                f"y has the label {unknown.tolist()[0]!r}, which is not among the classes that this"
-                f" model knows: {self.classes_.tolist()}."
-            )
-        weight = class_costs(weight, self.class_weight, self.classes_, y)
-        if not weight.any():
-            raise ValueError(
-                "sample_weight times class_weight is zero for every sample of this batch, so there"
-                " is nothing to learn from it. Leave the batch out."
-            )
-        if first:
-            self._open_streams(X, weight, fitted)
-            self._keep_parameters()
-        X, _ = view_rows(X)
-        self._streams = [copy(stream) for stream in self._streams]  # the others, if a step fails
-        if self._alike and not _all_alike(X):
-            self._refit_kernel(X, weight)
-        for target, stream in zip(self._stream_targets(y), self._streams, strict=True):
-            stream.step(X, target, weight)
-        self._store_streams([stream.point() for stream in self._streams])
-        self.n_iter_ += 1
-        self.t_ = self._steps_before + self._streams[0].t
-
-    def _keep_parameters(self) -> None:
-        """Remember what the problem is; a dict may be changed in place."""
-        given = {name: getattr(self, name) for name in _OF_STREAM}
-        self._stream_params = {
-            name: dict(value) if isinstance(value, dict) else value for name, value in given.items()
-        }
-
-    def _refit_kernel(self, X: Matrix, weight: Array) -> None:
-        """Let rules such as gamma="scale" look at the first rows that are not all alike."""
-        self._alike = False
-        self._fitted_kernel = self._kernel(X, weight / weight.max())
-        for stream in self._streams:
-            assert isinstance(stream, KernelPegasosStream)
-            stream.kernel = self._fitted_kernel
-
-    def _refuse_changes(self) -> None:
-        """Refuse to go on with another problem or another average than fit or the stream began."""
-        for name, old in getattr(self, "_stream_params", {}).items():
-            new = getattr(self, name)
-            if new is not old and not (isinstance(new, type(old)) and new == old):
-                raise ValueError(
-                    f"{name}={new!r} differs from {name}={old!r}, with which this stream began. Set"
-                    " it back, call fit, or begin with a new estimator (sklearn.base.clone)."
-                )
-
-    def _stream_targets(self, y: NDArray[Any]) -> list[Array]:
-        """±1 for each binary problem, or the numbers of the classes for the one of all."""
-        if isinstance(self._streams[0], ClassPegasosStream):
-            return [class_numbers(self.classes_, y)]
-        positives = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        return [np.where(y == positive, 1.0, -1.0) for positive in positives]
-
-    def _store_streams(self, points: list[tuple[Array, Any]]) -> None:
-        """Keep what prediction needs; each stream with a kernel has support vectors of its own."""
-        if isinstance(self._streams[0], ClassPegasosStream):
-            self.coef_, self.intercept_ = collapsed(*points[0])
-            return
-        weights = [w for w, _ in points]
-        self.intercept_ = np.array([b for _, b in points])
-        supports: list[Any] = [
-            stream.support for stream in self._streams if isinstance(stream, KernelPegasosStream)
-        ]
-        if not supports:
-            self.coef_ = np.stack(weights)
-            return
-        stack = sparse.vstack if any(map(sparse.issparse, supports)) else np.concatenate
-        self.support_vectors_ = view_rows(stack(supports))[0]
-        self.dual_coef_ = np.asarray(sparse.block_diag([w[np.newaxis] for w in weights]).toarray())
-
-    def _open_streams(self, X: Matrix, weight: Array, fitted: Sequence[Solution]) -> None:
-        """One stream for each binary problem, at 0 or where `fit` ended."""
-        one = self._joint or len(self.classes_) == 2
-        seeds = check_random_state(self.random_state).randint(
-            2**31, size=1 if one else len(self.classes_)
-        )
-        common = {
-            "loss": self._loss(),
-            "intercept": self._intercept(),
-            "intercept_scaling": self._scaling(),
-        }
-        options = [common | {"seed": int(seed)} for seed in seeds]
-        opened = self._linear_streams if self._linear else self._kernel_streams
-        self._alike = not (self._linear or fitted) and _all_alike(X)
-        self._streams = opened(X, weight, options, fitted)
-        self._steps_before = self.t_ if fitted else 0
-        self.n_iter_ = self.n_iter_ if fitted else 0
-        self._forget("solutions_", "bound_")
-
-    def _linear_streams(
-        self, X: Matrix, weight: Array, options: list[dict[str, Any]], fitted: Sequence[Any]
-    ) -> list[PegasosStream]:
-        del weight
-        settings = X.shape[1], self._lam(), self.solver
-        streams: list[PegasosStream]
-        if self._joint:
-            streams = [ClassPegasosStream(len(self.classes_), *settings, **options[0])]
-        else:
-            streams = [PegasosStream(*settings, **option) for option in options]
-        for stream, solution in zip(streams, fitted, strict=False):
-            stream.resume(solution.w, solution.b, self._stream_steps(solution))
-        return streams
-
-    def _kernel_streams(
-        self, X: Matrix, weight: Array, options: list[dict[str, Any]], fitted: Sequence[Any]
-    ) -> list[PegasosStream]:
-        self._check_kernel()
-        if not fitted:
-            self._fitted_kernel = self._kernel(X, weight / weight.max())
-        kernel, solver = self._fitted_kernel, self.solver
-        assert isinstance(solver, KernelPegasos)
-        assert kernel is not None
-        streams: list[PegasosStream] = []
-        for row, option in enumerate(options):
-            stream = KernelPegasosStream(kernel, self._lam(), solver, self.max_support, **option)
-            if fitted:
-                used = np.flatnonzero(self.dual_coef_[row])
-                support, coef = self.support_vectors_[used], self.dual_coef_[row, used]
-                stream.resume_at(support, coef, fitted[row].b, self._stream_steps(fitted[row]))
-            streams.append(stream)
-        return streams
-
-    def _stream_steps(self, solution: Solution) -> int:
-        """Count the steps in which a stream would have met as many samples as `fit` did."""
-        taken = self.solver.rows_a_step(len(solution.beta)) if self.batch_size is None else 1
-        return solution.info.steps * taken
-
-    def _stream_classes(self, y: Any, classes: Any, *, fitted: bool) -> NDArray[Any]:
-        """Return the labels that the stream will bring."""
-        if fitted and classes is None:
-            classes = self.classes_
-        if classes is None:
-            raise ValueError(
-                "The first call to partial_fit needs classes=, the list of all labels that the"
-                f" stream will bring; this batch has {np.unique(y).tolist()}."
-            )
-        classes = np.unique(classes)
-        if len(classes) < 2:
-            raise ValueError(f"classes must name at least two labels, got {classes.tolist()}.")
-        if fitted and not np.array_equal(classes, self.classes_):
-            raise ValueError(
-                f"classes={classes.tolist()} differs from the labels {self.classes_.tolist()} that"
-                " fit saw. Clone the estimator to start afresh."
-            )
-        return np.asarray(classes)
-
     def _lam(self) -> float:
         return check_positive("lam", self.lam, advice="C = 1/(n_samples * lam).")
 
     def _loss(self) -> Any:
         return CLASSIFICATION[check_choice("loss", self.loss, ("hinge", "squared_hinge"))]
-
-
-def _all_alike(X: Matrix) -> bool:
-    """Whether all rows are equal, so that no rule for gamma can see a spread."""
-    return not (abs(X - X[[0] * X.shape[0]])).max() > 0.0

@@ -18,7 +18,7 @@ from maxmargin.data.checks import as_floats, check_positive
 class Kernel(ABC):
     """A kernel with its parameters.
 
-    `mercer` tells whether it is positive semidefinite whatever the samples; None: nobody knows.
+    `mercer` tells whether it is positive semidefinite whatever the samples; None: unknown.
     """
 
     mercer: bool | None = True
@@ -63,7 +63,7 @@ class Kernel(ABC):
         raise TypeError(f"{type(self).__name__} is not computed in float32.")
 
     def fitted(self, X: Matrix, weight: Array | None = None) -> Kernel:
-        """Return the kernel with every parameter a number: rules such as "scale" look at X.
+        """Return the kernel with every parameter a number: rules such as "scale" depend on X.
 
         A weight counts like a repetition of the row.
         """

@@ -1,4 +1,4 @@
-"""Kernels that the caller brings: a matrix of values, or a function."""
+"""Kernels of the caller: a matrix of values, or a function."""
 
 from __future__ import annotations
 

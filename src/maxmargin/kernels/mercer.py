@@ -47,7 +47,7 @@ class MercerReport:
 
 def mercer_check(kernel: Kernel | Callable[[Any, Any], Any], X: Matrix, n_samples: int = 500,
                  random_state: int = 0) -> MercerReport:  # fmt: skip
-    """Look for a negative eigenvalue of the Gram matrix on a sample of the rows.
+    """Search for a negative eigenvalue of the Gram matrix on a sample of the rows.
 
     What counts as rounding depends on the type of the values that the kernel returns.
     """

@@ -34,12 +34,12 @@ from maxmargin.kernels.pairwise import (
 #: Rules for γ.
 GAMMA_RULES = ("scale", "auto", "median")
 
-#: γ‖x‖², seen from the origin, beyond which the Gaussian of two such rows is taken from their
+#: γ‖x‖², from the origin, beyond which the Gaussian of two such rows is taken from their
 #: differences: in float64 it has lost 5 digits there. And beyond which float32 is not enough: there
 #: it is off by up to 1e-5, and of rows beyond 4 times as much with rows below, it is 0.
 _FAR, FAR_IN_FLOAT32 = 2.0**14, 2.0**7
 
-#: Samples whose pairwise distances the median rule looks at.
+#: Samples from whose pairwise distances the median rule is computed.
 _MEDIAN_SAMPLES = 1000
 
 
@@ -57,7 +57,7 @@ class Linear(Kernel):
         return dots(shifted if A is B else self.centred(A), shifted)
 
     def centred(self, A: Matrix) -> Matrix:
-        """Return the rows as seen from the origin."""
+        """Return the rows minus the origin."""
         return A if self.origin is None else centred(A, self.origin)
 
     def weights(self, coef: Array, basis: Matrix) -> Array:
@@ -145,7 +145,7 @@ class Polynomial(_WithGamma):
 class Gaussian(_WithGamma):
     """exp(−γ‖x − z‖²); γ = 1/(2σ²).
 
-    ‖x − z‖² is ‖x‖² + ‖z‖² − 2⟨x, z⟩ of rows seen from an origin amid the samples. Rows so far from
+    ‖x − z‖² is ‖x‖² + ‖z‖² − 2⟨x, z⟩ of rows minus an origin amid the samples. Rows so far from
     it that digits would cancel are subtracted from each other instead.
     """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,11 +14,11 @@ from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.origin import Level
 from maxmargin.data.problem import Problem
 from maxmargin.kernels import Kernel, Precomputed
-from maxmargin.losses import HINGE
 from maxmargin.multiclass.subproblems import Subproblems
 from maxmargin.multiclass.unreached import Unreached
 from maxmargin.objectives.formulation import Formulation
 from maxmargin.objectives.kernel import KernelObjective
+from maxmargin.runtime.blas_threads import one_blas_thread
 from maxmargin.runtime.memory import free_memory
 from maxmargin.solution import Solution
 from maxmargin.solvers import SMO, Solver, Start
@@ -55,7 +56,7 @@ class KernelProblems(Subproblems):
     _first: KernelObjective | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self._first = self.pose(0)  # what is no kernel is refused before anybody is told of a fit
+        self._first = self.pose(0)  # an invalid kernel is refused before a fit is reported
 
     def pose(self, task: int) -> KernelObjective:
         """Return the objective of one problem."""
@@ -63,14 +64,17 @@ class KernelProblems(Subproblems):
             return self._first
         rows, target, cost = self.tasks[task]
         problem = Problem(rows_of(self.X, rows), target, cost, level=self.level)
-        return self.formulation.objective(problem, self.kernel)
+        first = self._first if rows is self.tasks[0][0] else None
+        # eigenvalues take many small products, each of which would wake the threads of BLAS
+        with one_blas_thread() if self.kernel.mercer is None else nullcontext():
+            return self.formulation.objective(problem, self.kernel, first.convex if first else None)
 
     def solver_for(self, objective: KernelObjective) -> Solver:
         """Return the solver of all of them."""
         del objective
         return self.solver
 
-    def prepare(self, over: Callable[[], bool], *, heard: bool) -> None:
+    def prepare(self, over: Callable[[], bool], *, reporting: bool) -> None:
         """Make the table of all kernel values where that is small; else what pairs share."""
         table, solver = None, self.solver
         if isinstance(solver, SMO) and are_small(
@@ -79,14 +83,12 @@ class KernelProblems(Subproblems):
             table = tabulated(self.X, self.kernel, self.members, over)
         if table is not None:
             (self.X, self.kernel), self._first = table, None
-            if self.starts[0].beta is None and not heard:
+            if self.starts[0].beta is None and not reporting:
                 nu_sums = [self.formulation.nu_sum(y, cost) for _, y, cost in self.tasks]
                 self.batch = BatchSMO(solver.name, self.X, self.tasks, nu_sums)
         self.one_blas_thread = table is None
         self.shared = shared_samples(self.X, self.kernel, self.members, solver, self.cache_size)
-        posed = self.formulation
-        plain = posed.loss is HINGE and posed.nu is None and not posed.hard
-        self.answers_are_known = plain and not heard
+        self.answers_are_known = self.formulation.constants_are_known and not reporting
 
     def rounds(self, n_threads: int) -> list[list[range]]:
         """Return a group for each thread."""
@@ -107,12 +109,13 @@ class KernelProblems(Subproblems):
     def constants(self, left: list[int], status: Status, seconds: float) -> list[Solution]:
         """Return the best constants."""
         posed, some = self.formulation, [self.tasks[task] for task in left]
-        unreached = Unreached(posed.loss, posed.intercept, status, self.solver.name)
+        posing = posed.loss, posed.intercept, status, self.solver.name
+        unreached = Unreached(*posing, nu=posed.nu is not None)
         targets, costs = [target for _, target, _ in some], [cost for _, _, cost in some]
         return unreached.solutions(targets, costs, [len(rows) for rows, _, _ in some], seconds)
 
 
-def places(n: int) -> Array:
+def positions(n: int) -> Array:
     """Return positions for samples: what a table of kernel values takes."""
     return np.arange(n, dtype=np.float64)[:, np.newaxis]
 
@@ -130,7 +133,7 @@ def tabulated(
     n = X.shape[0]
     order = np.arange(n) if members is None else np.concatenate(members)
     at, rows = np.empty((n, 1)), X[order]
-    at[order] = places(n)
+    at[order] = positions(n)
     step = max(1, VALUES_AT_ONCE // n)
     table = np.empty((n, n)) if n > step else kernel(rows, rows)
     for begin in range(0, n, step) if n > step else ():

@@ -54,14 +54,14 @@ class LinearProblems(Subproblems):
         self.one_blas_thread = self.problem.n_features in _THREADED_BLAS
         fresh = self.starts[0].beta is None
         if self.members is None:
-            solver = self.solver_of_all  # refused before anybody is told of a fit
+            solver = self.solver_of_all  # refused before a fit is reported
             if self.numbers is not None and fresh and isinstance(solver, DualCD):
                 self.batch = OneVsRest(self.numbers)
 
     def pose(self, task: int) -> LinearObjective:
         """Return the objective of one problem."""
         objective = self.first if task == 0 and self.members is None else self._posed(task)
-        check_magnitudes(objective.problem.longest, objective.problem.extent)
+        check_magnitudes(objective.problem.longest, objective.problem.target_summary)
         return objective
 
     @cached_property
@@ -82,7 +82,7 @@ class LinearProblems(Subproblems):
 
     @cached_property
     def solver_of_all(self) -> Solver:
-        """The solver of all problems of all rows: they have the same costs, and it may ask them."""
+        """The solver of all problems of all rows: they have the same costs, which may decide it."""
         return self.solver or choose(self.first)
 
     def solver_for(self, objective: LinearObjective) -> Solver:
@@ -92,7 +92,7 @@ class LinearProblems(Subproblems):
         return self.solver or choose(objective)
 
     def rounds(self, n_threads: int) -> list[list[range]]:
-        """Return as many classes at a time as one pass serves."""
+        """Return groups of as many classes as share a pass."""
         del n_threads
         n, size = len(self), len(self) if self.batch is None else GROUP
         return [[range(begin, min(begin + size, n))] for begin in range(0, n, size)]
@@ -100,7 +100,7 @@ class LinearProblems(Subproblems):
     def start(self, task: int, objective: LinearObjective) -> Start:
         """Return w = 0 where all targets are alike: that is the optimum."""
         start = self.starts[task]
-        if objective.problem.extent.alike:
+        if objective.problem.target_summary.constant:
             return Start(start.seed, np.zeros(objective.problem.n_samples))
         return start
 
@@ -125,9 +125,9 @@ class LinearProblems(Subproblems):
         """Yield those that were begun together where they are, others at w = 0."""
         begun = [so_far for task in left if (so_far := self.starts[task].begun)]
         points = points_so_far([self._posed(task) for task in left], begun) if begun else None
-        for place, task in enumerate(left):
+        for number, task in enumerate(left):
             if points is not None:
-                yield self._posed(task), points[place], begun[place].epochs
+                yield self._posed(task), points[number], begun[number].epochs
             else:
                 objective = self._unseen(task)
                 yield objective, _nothing(objective.problem), 0

@@ -44,12 +44,12 @@ class Subproblems(ABC):
     def solver_for(self, objective: Any) -> Solver:
         """Return the solver of a problem."""
 
-    def prepare(self, over: Callable[[], bool], *, heard: bool) -> None:
+    def prepare(self, over: Callable[[], bool], *, reporting: bool) -> None:
         """Compute what the problems share, unless time is over.
 
-        Somebody who wants to hear of each gap check gets no batch solver that has none.
+        If gap checks are reported, no batch solver is used that has none.
         """
-        del over, heard
+        del over, reporting
 
     def rounds(self, n_threads: int) -> list[list[range]]:
         """Return groups for the batch solver, round by round; in threads within a round."""
@@ -98,7 +98,7 @@ class OneProblem(Subproblems):
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """The problems under way. What Ctrl-C or the clock leaves behind is judged as it is."""
+    """The fit of the problems. Those that Ctrl-C or the clock stops are certified as they are."""
 
     problems: Subproblems
     stopping: Stopping
@@ -110,7 +110,7 @@ class Schedule:
     def run(self) -> list[Solution]:
         """Solve them all."""
         problems = self.problems
-        problems.prepare(self._over, heard=self.progress.heard)
+        problems.prepare(self._over, reporting=self.progress.has_listeners)
         with one_blas_thread() if problems.one_blas_thread else nullcontext():
             rounds = problems.rounds(self.n_threads)
             return list(chain.from_iterable(map(self._round, rounds)))
@@ -176,7 +176,7 @@ class Schedule:
             return iter(())
         status = Status.INTERRUPTED if self.interrupt.requested else Status.STOPPED_BY_TIME
         known = None
-        if not self.progress.heard:
+        if not self.progress.has_listeners:
             known = self.problems.constants(left, status, self._seconds)
         return iter(known) if known is not None else self._judged(left)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TypeGuard
 
 import numpy as np
 
@@ -33,7 +34,13 @@ __all__ = [
     "PrimalDual",
     "ScalarObjective",
     "certify",
+    "is_scalar",
 ]
+
+
+def is_scalar(thing: object) -> TypeGuard[ScalarObjective]:
+    """Whether it is the objective of one function f."""
+    return isinstance(thing, ScalarObjective)
 
 
 def certify(objective: ScalarObjective, w: Array, b: float, beta: Array) -> Certificate:

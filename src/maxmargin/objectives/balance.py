@@ -40,8 +40,8 @@ def balance(
     surplus, need = np.maximum(-excess, 0.0), np.maximum(excess, 0.0)
     if not need.any():
         return
-    mass = alpha.sum(axis=0)
-    taken = alpha * np.divide(surplus, mass, out=np.zeros_like(mass), where=mass > 0.0)
+    totals = alpha.sum(axis=0)
+    taken = alpha * np.divide(surplus, totals, out=np.zeros_like(totals), where=totals > 0.0)
     beta += taken - np.outer(taken.sum(axis=1), need / need.sum())
 
 

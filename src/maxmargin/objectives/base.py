@@ -1,4 +1,4 @@
-"""What every kind of problem has: points, their judgement, and the numbers a solver asks for."""
+"""What every kind of problem has: points, their certificates, and the numbers a solver needs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,17 +65,17 @@ NO_SHARES = Shares(math.nan, math.nan)
 
 
 class Judged(NamedTuple):
-    """A completed point, its certificate, and what came to light with it.
+    """A completed point, its certificate, and what was found with it.
 
-    `loss` has the ρ or ε that belongs to the point, `doubt` is the part of the gap that is due to
-    errors of float32, `shares` are those of a ν-problem. If `paired`, the primal point is that of
-    the dual point, and the two are kept together.
+    `loss` has the ρ or ε that belongs to the point, `error_bound` is the part of the gap that is
+    due to errors of float32, `shares` are those of a ν-problem. If `paired`, the primal point is
+    that of the dual point, and the two are kept as a pair.
     """
 
     point: PrimalDual
     certificate: Certificate
     loss: Loss
-    doubt: float = 0.0
+    error_bound: float = 0.0
     shares: Shares = NO_SHARES
     paired: bool = False
 
@@ -87,8 +87,11 @@ class Objective(ABC):
     loss: Loss
     intercept: Intercept
 
+    #: Functions f that a term of the sum depends on at a point, and its subgradient changes.
+    functions_per_term: ClassVar[int] = 1
+
     #: A dual value beyond which there is no primal point: of a hard margin only.
-    hopeless: float = math.inf
+    infeasible_above: float = math.inf
 
     @property
     @abstractmethod

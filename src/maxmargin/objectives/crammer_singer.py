@@ -61,6 +61,7 @@ class CrammerSingerObjective(Objective):
 
     loss: ClassVar[Loss] = HINGE  # type: ignore[misc]
     unit: ClassVar[float] = 1.0  # the scale of f
+    functions_per_term: ClassVar[int] = 2  # that of the own class, and its strongest rival
 
     problem: Problem
     n_classes: int
@@ -106,7 +107,7 @@ class CrammerSingerObjective(Objective):
     @property
     def at_zero(self) -> float:
         """P(0, 0)."""
-        return float(self.problem.extent.total_cost)
+        return float(self.problem.target_summary.total_cost)
 
     @cached_property
     def terms(self) -> _core.Terms:
@@ -204,8 +205,18 @@ class CrammerSingerObjective(Objective):
         """Certify the weights, laid out, by β made feasible; the point has them of shape (K, d)."""
         W, b = point.w, point.b
         beta, coef = self.feasible(point.beta, W, b), self.coef(W)
-        b = self.problem.representable(coef, b)
+        if self.n_classes == 2:
+            coef = opposite(coef)
+            W = self.lay_out(coef)
+        b = self._representable(coef, b)
         return Judged(PrimalDual(coef, b, beta), self._certify(W, b, beta), self.loss)
+
+    def _representable(self, coef: Array, b: Array) -> Array:
+        """Return the b nearest to this one that estimators can give back."""
+        given = self.problem.given_intercept(coef, b)
+        if self.n_classes == 2:
+            given = opposite(given)
+        return np.asarray(self.problem.own_intercept(coef, given))
 
     def certify(self, point: PrimalDual) -> Certificate:
         """Judge the weights of K classes, of shape (K, d), by a feasible β.
@@ -222,7 +233,7 @@ class CrammerSingerObjective(Objective):
         problem = self.problem
         dual_W = np.zeros_like(W)
         parts = [
-            self.classes.tally(problem.rows, W, b, beta, begin, end, dual_W)
+            self.classes.sum_rows(problem.rows, W, b, beta, begin, end, dual_W)
             for begin, end in problem.blocks()
         ]
         part, dual_b = reduce(add, parts), self.intercept_of(beta)
@@ -231,7 +242,7 @@ class CrammerSingerObjective(Objective):
         lost = slip + _dual_rounding(self, part.conjugates, apart)
         largest = float(np.abs(b).max())
         lost += _rates(self, part) * row_error(problem, math.sqrt(square), largest)
-        losses, brackets = part.losses, part.brackets
+        losses, brackets = part.losses, part.fenchel_young
         doubt = _doubt(self, part, math.sqrt(square), b)
         primal, gap = self.regularizer(W, b) + losses, brackets + apart + lost + doubt
         dual_square = self.regularizer(dual_W, dual_b)
@@ -245,7 +256,18 @@ class CrammerSingerObjective(Objective):
         return certificate_of_sums(part, (primal, dual, gap), square, self.negligible)
 
 
-def _doubt(objective: CrammerSingerObjective, part: _core.Tally, length: float, b: Array) -> float:
+def opposite(numbers: Array) -> Array:
+    """Return half the difference of two classes' numbers for one, and minus that for the other.
+
+    Estimators give back the difference, f of the binary problem, which is then not rounded.
+    """
+    half = 0.5 * (numbers[1] - numbers[0])
+    return np.stack([-half, half])
+
+
+def _doubt(
+    objective: CrammerSingerObjective, part: _core.CertificateSums, length: float, b: Array
+) -> float:
     """Return how much the rounding of f_j(x_i) may add to the gap at most; `length` is ‖W‖."""
     problem = objective.problem
     largest = float(np.abs(b).max())
@@ -255,9 +277,9 @@ def _doubt(objective: CrammerSingerObjective, part: _core.Tally, length: float, 
     return float(rounding + UNIT * part.losses + sums)
 
 
-def _rates(objective: CrammerSingerObjective, part: _core.Tally) -> float:
+def _rates(objective: CrammerSingerObjective, part: _core.CertificateSums) -> float:
     """Return how fast the gap may change with an error of every f_j(x_i)."""
-    return 2.0 * float(objective.problem.extent.total_cost + part.conjugates)
+    return 2.0 * float(objective.problem.target_summary.total_cost + part.conjugates)
 
 
 def _dual_rounding(objective: CrammerSingerObjective, mass: float, square: float) -> float:

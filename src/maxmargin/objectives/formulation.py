@@ -8,7 +8,7 @@ from maxmargin.data.arrays import Array
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import side_costs
 from maxmargin.kernels import Kernel
-from maxmargin.losses import Loss
+from maxmargin.losses import HINGE, Loss
 from maxmargin.objectives.base import Intercept
 from maxmargin.objectives.hard_margin import HardMarginObjective
 from maxmargin.objectives.kernel import KernelObjective
@@ -30,28 +30,32 @@ class Formulation(NamedTuple):
     nu: float | None = None
     hard: bool = False
 
-    def objective(self, problem: Problem, kernel: Kernel) -> KernelObjective:
-        """Return the objective, or refuse a function that is no kernel."""
-        if self.hard:
-            return self._hard_margin(problem, kernel)
-        posed = problem, self.loss, self.intercept, kernel
-        nu_sum = self.nu_sum(problem.y, problem.cost)
-        objective = KernelObjective(*posed) if nu_sum is None else NuObjective(*posed, nu_sum)
-        _ = objective.convex
-        return objective
+    def objective(
+        self, problem: Problem, kernel: Kernel, convex: bool | None = None
+    ) -> KernelObjective:
+        """Return the objective, or refuse an invalid kernel.
 
-    def _hard_margin(self, problem: Problem, kernel: Kernel) -> KernelObjective:
-        if self.intercept is Intercept.NONE:
-            objective: KernelObjective = OriginMarginObjective.of(problem, kernel)
-        else:
-            side_costs(problem.y, problem.cost, "C=inf")
-            objective = HardMarginObjective(problem, self.loss, self.intercept, kernel)
-        if not objective.convex:
+        Whether it is `convex` may be known from another objective of these samples.
+        """
+        objective = self._made(problem, kernel)
+        if convex is not None:
+            objective.__dict__["convex"] = convex
+        if not objective.convex and self.hard:
             raise ValueError(
                 "C=inf needs a Mercer kernel: only there do distances mean a margin. Give a finite"
                 " C, or a kernel without negative eigenvalues (see maxmargin.kernels.mercer_check)."
             )
         return objective
+
+    def _made(self, problem: Problem, kernel: Kernel) -> KernelObjective:
+        if not self.hard:
+            posed = problem, self.loss, self.intercept, kernel
+            nu_sum = self.nu_sum(problem.y, problem.cost)
+            return KernelObjective(*posed) if nu_sum is None else NuObjective(*posed, nu_sum)
+        if self.intercept is Intercept.NONE:
+            return OriginMarginObjective.of(problem, kernel)
+        side_costs(problem.y, problem.cost, "C=inf")
+        return HardMarginObjective(problem, self.loss, self.intercept, kernel)
 
     def nu_sum(self, y: Array, cost: Array) -> float | None:
         """Return ν Σ C_i; of two classes no more than twice the cost of either."""
@@ -61,6 +65,11 @@ class Formulation(NamedTuple):
             sides = side_costs(y, cost, "NuSVC")
             return min(self.nu * sum(sides), 2.0 * min(sides))
         return self.nu * float(cost.sum())
+
+    @property
+    def constants_are_known(self) -> bool:
+        """Whether a problem left without time has an answer: the best constant f; 0 for ν."""
+        return self.loss is HINGE and not self.hard
 
     def excess(self, y: Array, cost: Array) -> float:
         """Return by how much ν exceeds the largest feasible one, as a share; its sign is y's.

@@ -28,19 +28,19 @@ class HardMarginObjective(KernelObjective):
     @cached_property
     def box(self) -> Box:
         """Where the dual variables may lie."""
-        reach = np.where(self.problem.cost > 0.0, np.inf, 0.0)
-        return self.loss.box(self.problem.y, reach)
+        bound = np.where(self.problem.cost > 0.0, np.inf, 0.0)
+        return self.loss.box(self.problem.y, bound)
 
     @cached_property
-    def hopeless(self) -> float:  # type: ignore[override]
-        """A dual value that shows a hard margin to be impossible, as far as numbers can tell.
+    def infeasible_above(self) -> float:  # type: ignore[override]
+        """A dual value that shows that there is no margin, or one that counts as none.
 
         ½‖w‖² is then so large that the margin is less than a millionth of the largest distance from
         one of the samples.
         """
         X = self.problem.X
-        apart = self.diagonal + self.diagonal[0] - 2.0 * self.kernel(X, X[:1])[:, 0]
-        widest = float(apart.max())
+        squares = self.diagonal + self.diagonal[0] - 2.0 * self.kernel(X, X[:1])[:, 0]
+        widest = float(squares.max())
         return 0.5e12 / widest if widest > 0.0 else math.inf
 
     def near_kinks(self, z: Array, width: float) -> NDArray[np.bool_]:  # noqa: ARG002
@@ -57,7 +57,7 @@ class HardMarginObjective(KernelObjective):
     def standard_form(self) -> StandardForm:
         """Return the dual in the variables of SMO: the nearest points of the two convex hulls."""
         weighted = (self.problem.cost > 0.0).astype(float)
-        form = StandardForm.of_sums(self.problem.y, weighted, 2.0, 1.0 / self.hopeless)
+        form = StandardForm.of_sums(self.problem.y, weighted, 2.0, 1.0 / self.infeasible_above)
         return replace(form, hulls=True)
 
     def _judge_dual(self, point: PrimalDual) -> Judged:
@@ -87,21 +87,22 @@ class HardMarginObjective(KernelObjective):
         margins = y * (z + b)
         worst = abs(error.mean) + 4.0 * error.spread
         least = float(margins[used].min()) - worst
-        apart = w - beta
-        K_beta = z - self.kernel_values(apart) if apart.any() else z
+        difference = w - beta
+        K_beta = z - self.kernel_values(difference) if difference.any() else z
         size, dual_square = float(np.abs(beta).sum()), float(beta @ K_beta)
         dual_square = max(0.0, dual_square) + worst * size  # the least bound that rounding allows
         scale = size / dual_square if dual_square > 0.0 else math.inf
         dual = 0.5 * size * scale if size > 0.0 else 0.0
+        free, scaled = self.intercept is Intercept.FREE, b / least if least > 0.0 else 0.0
+        slip = rounding_slip(free, scaled, float(beta.sum()), size)
+        dual = dual if slip < math.inf else -math.inf  # Σ β = 0 is missed
         primal = gap = math.inf
         if least > 0.0 and size > 0.0 and min(square, dual_square) > 0.0:
             primal = 0.5 * square / least**2
             change = w / least - scale * beta
             distance = float(change @ (z / least - scale * K_beta))
             beyond = np.maximum(0.0, (margins + worst) / least - 1.0)
-            free = self.intercept is Intercept.FREE
-            slip = scale * rounding_slip(free, b / least, float(beta.sum()), size)
-            gap = 0.5 * max(0.0, distance) + scale * float(np.abs(beta) @ beyond) + slip
+            gap = 0.5 * max(0.0, distance) + scale * (float(np.abs(beta) @ beyond) + slip)
             gap = max(gap, primal - dual)
         edge = int(np.count_nonzero(beta))
         return Certificate(

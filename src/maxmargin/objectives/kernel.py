@@ -26,7 +26,7 @@ from maxmargin.objectives.base import (
     rounding_slip,
     sums_to_zero,
 )
-from maxmargin.objectives.rounding import expansion_error, row_error, value_doubt
+from maxmargin.objectives.rounding import expansion_error, row_error, value_error_bound
 from maxmargin.objectives.scalar import ScalarObjective
 from maxmargin.objectives.standard_form import StandardForm
 
@@ -120,18 +120,18 @@ class KernelObjective(ScalarObjective):
         miss = self.loss.target_scale * self.problem.y - f
         return np.asarray(np.abs(np.abs(miss) - self.loss.epsilon) <= width)
 
-    def doubt(self, f: Array, beta: Array, error: SumError) -> float:
-        """How much the gap may exceed what it seems to be, if f has errors of that mean and spread.
+    def error_bound(self, f: Array, beta: Array, error: SumError) -> float:
+        """Bound what errors of f of that mean and spread may add to the gap.
 
-        A sample's share of the gap changes with f at the rate β_i − pull_i, where pull_i is the end
-        of its box to which f draws it, or, near a kink of the loss, any end. Errors of different
+        A sample's share of the gap changes with f at the rate β_i − end_i, where end_i is the end
+        of its box that is optimal at f, or, near a kink of the loss, any end. Errors of different
         samples are independent: four standard deviations of their sum are allowed for. What rounds
         a sum z + b at a kink is added to the spread, unless z = 0.
         """
         box, epsilon, (bias, spread, exact) = self.box, self.loss.epsilon, error
         if bias or spread:
-            reach = self.problem.extent.reach + epsilon
-            spread += UNIT * (self.loss.target_scale if self.loss.one_sided else reach)
+            largest = self.problem.target_summary.max_abs + epsilon
+            spread += UNIT * (self.loss.target_scale if self.loss.one_sided else largest)
         miss = self.loss.target_scale * self.problem.y - f
         ends = np.where(miss < -epsilon, box.lower, 0.0)
         rate = beta - np.where(miss > epsilon, box.upper, ends)
@@ -204,8 +204,8 @@ class KernelObjective(ScalarObjective):
         beta, z, error = self._balanced(point)
         b = self.problem.representable(beta, self.best_offsets(z)[0])
         point = PrimalDual(beta, b, beta, z, z, error)
-        doubt = self.doubt(z + b, beta, error) if error else 0.0
-        return Judged(point, self.certify(point), self.loss, doubt, paired=True)
+        error_bound = self.error_bound(z + b, beta, error) if error else 0.0
+        return Judged(point, self.certify(point), self.loss, error_bound, paired=True)
 
     def _balanced(self, point: PrimalDual) -> tuple[Array, Array, SumError | None]:
         """Return β, Kβ and its error; steps that cancel may have left Σ β ≠ 0."""
@@ -249,22 +249,24 @@ class KernelObjective(ScalarObjective):
         w, b, beta = point.w, point.b, point.beta
         refuse_intercept(self.intercept, b)
         z = self.kernel_values(w) if point.z is None else point.z
-        apart, distance = w - beta, 0.0
-        if apart.any():
+        difference, distance = w - beta, 0.0
+        if difference.any():
             known = point.dual is not None
-            distance = float(apart @ (z - point.dual if known else self.kernel_values(apart)))
+            distance = float(
+                difference @ (z - point.dual if known else self.kernel_values(difference))
+            )
         square = float(w @ z)
-        dual_square = square - 2.0 * float(apart @ z) + distance
-        part = self.sums.tally_values(z + b, beta)
+        dual_square = square - 2.0 * float(difference @ z) + distance
+        part = self.sums.sum_values(z + b, beta)
         error = point.error or self.rounding_of(w, square)
         error = error._replace(spread=error.spread + row_error(self.problem, 0.0, b))
         if self.loss.bounded:
-            doubt = self.doubt(z + b, beta, error)
+            error_bound = self.error_bound(z + b, beta, error)
         else:
-            doubt = value_doubt(self, part, 4.0 * error.spread)
-        doubt += 2.0 * error.spread * math.sqrt(float(beta @ beta))  # of ½‖w_β‖²
+            error_bound = value_error_bound(self, part, 4.0 * error.spread)
+        error_bound += 2.0 * error.spread * math.sqrt(float(beta @ beta))  # of ½‖w_β‖²
         certificate = expansion_certificate(
-            self.setting, part, b, (square, dual_square, distance), doubt
+            self.setting, part, b, (square, dual_square, distance), error_bound
         )
         return replace(certificate, evidence="sampled") if point.error else certificate
 
@@ -275,19 +277,19 @@ class KernelObjective(ScalarObjective):
 
 def expansion_certificate(
     setting: Setting,
-    part: _core.Tally,
+    part: _core.CertificateSums,
     b: float,
     squares: tuple[float, float, float],
-    doubt: float = 0.0,
+    error_bound: float = 0.0,
     status: Status = Status.RUNNING,
 ) -> Certificate:
     """Return the certificate from the sums over the samples, and ‖w‖², ‖w_β‖² and ‖w − w_β‖².
 
-    `doubt` is how much errors of f may add to the gap.
+    `error_bound` is how much errors of f may add to the gap.
     """
     square, dual_square, distance = squares
-    lost = doubt + rounding_slip(setting.free, b, part.sum, part.size)
-    primal, gap = 0.5 * square + part.losses, part.brackets + 0.5 * max(0.0, distance) + lost
+    lost = error_bound + rounding_slip(setting.free, b, part.sum, part.size)
+    primal, gap = 0.5 * square + part.losses, part.fenchel_young + 0.5 * max(0.0, distance) + lost
     dual = part.conjugates - 0.5 * dual_square - lost
     if setting.nu_sum is not None:
         extra, lacking = _nu_terms(setting.loss, setting.nu_sum, part.size)

@@ -73,8 +73,8 @@ class KernelCrammerSingerObjective(CrammerSingerObjective):
         """D(β), for a feasible β."""
         return float(beta[self.own].sum()) - self.regularizer(beta, np.zeros(self.n_classes))
 
-    def doubt(self, f: Array, beta: Array, error: tuple[Array, float]) -> float:
-        """How much the gap may exceed what it seems to be; see `Objective.doubt`.
+    def error_bound(self, f: Array, beta: Array, error: tuple[Array, float]) -> float:
+        """Bound what errors of f may add to the gap; see `Objective.error_bound`.
 
         The errors of f have a mean for each class and one spread. A sample's share of the gap
         changes with f_j at the rate β_ij + C_i (1[j pulls most] − 1[j = y_i]).
@@ -92,11 +92,13 @@ class KernelCrammerSingerObjective(CrammerSingerObjective):
 
     def judge(self, point: PrimalDual) -> Judged:
         """Certify f_j = Σ_i β_ij k(x_i, ·) + b_j by the feasible β itself."""
-        doubt = 0.0
+        error_bound = 0.0
         if point.error is not None:
-            doubt = self.doubt(point.z + point.b, point.beta, point.error)
+            error_bound = self.error_bound(point.z + point.b, point.beta, point.error)
         certificate = self.certify(point)
-        return Judged(replace(point, w=point.beta.T), certificate, self.loss, doubt, paired=True)
+        return Judged(
+            replace(point, w=point.beta.T), certificate, self.loss, error_bound, paired=True
+        )
 
     def certify(self, point: PrimalDual) -> Certificate:
         """Judge f_j = Σ_i β_ij k(x_i, ·) + b_j of K classes by the feasible β itself.
@@ -107,15 +109,15 @@ class KernelCrammerSingerObjective(CrammerSingerObjective):
         refuse_intercept(self.intercept, b)
         z = self.kernel_values(beta) if point.z is None else point.z
         square = float(np.einsum("ij,ij->", beta, z))
-        part = self.classes.tally_values(z + b, beta)
+        part = self.classes.sum_values(z + b, beta)
         evidence: Evidence = "sampled" if point.error is not None else "float64"
         error = point.error
         if error is None:
             known = self.diagonal, square, self.value_rounding
             error = np.zeros(self.n_classes), expansion_error(beta, *known).spread
-        lost = self.doubt(z + b, beta, error)
+        lost = self.error_bound(z + b, beta, error)
         lost += multiclass_slip(self, b, beta)
-        dual, gap = part.conjugates - 0.5 * square - lost, part.brackets + lost
+        dual, gap = part.conjugates - 0.5 * square - lost, part.fenchel_young + lost
         kind = {"convex": self.convex, "evidence": evidence}
         values = 0.5 * square + part.losses, dual, gap
         return certificate_of_sums(part, values, square, self.negligible, **kind)

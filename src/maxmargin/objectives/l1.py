@@ -18,6 +18,7 @@ from maxmargin.objectives.base import (
     Judged,
     PrimalDual,
     refuse_intercept,
+    rounding_slip,
 )
 from maxmargin.objectives.linear import LinearObjective
 from maxmargin.objectives.rounding import (
@@ -25,7 +26,7 @@ from maxmargin.objectives.rounding import (
     dual_error,
     exact_residuals,
     sum_error,
-    value_doubt,
+    value_error_bound,
 )
 
 
@@ -166,7 +167,7 @@ class _Losses(NamedTuple):
 
     losses: float
     size: float
-    brackets: float
+    fenchel_young: float
 
 
 def _scaled(objective: L1Objective, beta: Array, columns: Array, most: float = math.inf) -> _Dual:
@@ -179,17 +180,17 @@ def _scaled(objective: L1Objective, beta: Array, columns: Array, most: float = m
     problem, alpha = objective.problem, np.abs(beta)
     free = objective.intercept is Intercept.FREE
     left = _exact_sum(beta) if free else float(beta.sum())
-    mass, square = float(alpha.sum()), _curved(objective, alpha)
+    total, square = float(alpha.sum()), _curved(objective, alpha)
     if not square > 0.0:
         return _Dual(np.zeros_like(beta), np.zeros_like(columns), 0.0, 0.0)
     lengths = float(np.einsum("i,i->", alpha, objective.lengths))
-    error = dual_error(objective, lengths, mass)
+    error = dual_error(objective, lengths, total)
     largest = float(np.abs(columns).max(initial=0.0))
     if objective.intercept is Intercept.PENALIZED:
         largest = max(largest, objective.intercept_scaling * abs(left))
     elif free:
         error += abs(left) * math.sqrt(problem.longest)
-    scale = min(most, 0.5 * mass / square)
+    scale = min(most, 0.5 * total / square)
     if scale * (largest + error) > 1.0:
         scale = (1.0 - 8.0 * UNIT) / (largest + error)
     return _Dual(scale * beta, scale * columns, scale * error, scale * left)
@@ -212,13 +213,15 @@ def _certified(objective: L1Objective, w: Array, b: float, dual: _Dual, z: Array
     size, apart = objective.regularizer(w, b), _column_parts(objective, w, b, dual)
     rest, rows = 1.0 - problem.y * (z + b), math.sqrt(problem.longest)
     sums = _row_parts(objective, alpha, rest)
-    doubt = _doubt(objective, sums, sum_error(problem.most_stored + 1) * (rows * length + abs(b)))
-    if counts(doubt, apart + sums.brackets, size + sums.losses):
+    error_bound = _error_bound(
+        objective, sums, sum_error(problem.most_stored + 1) * (rows * length + abs(b))
+    )
+    if counts(error_bound, apart + sums.fenchel_young, size + sums.losses):
         high, low = exact_residuals(problem, w, b, problem.y)
         rest = problem.y * (high + low)
-        sums, doubt = _row_parts(objective, alpha, rest), 0.0
-    primal, gap = size + sums.losses, apart + sums.brackets + doubt
-    lost = sum_error(problem.n_samples) * sums.size + 2.0 * abs(dual.left)
+        sums, error_bound = _row_parts(objective, alpha, rest), 0.0
+    primal, gap = size + sums.losses, apart + sums.fenchel_young + error_bound
+    lost = sum_error(problem.n_samples) * sums.size + _slip(objective, 2.0, dual)
     value = max(sums.size - _curved(objective, alpha) - lost, primal - gap)
     return Certificate(
         primal=primal,
@@ -241,20 +244,26 @@ def _column_parts(objective: L1Objective, w: Array, b: float, dual: _Dual) -> fl
     if objective.intercept is Intercept.PENALIZED:
         return total + max(0.0, abs(b) / objective.intercept_scaling - b * dual.left)
     if objective.intercept is Intercept.FREE:
-        return total + abs(dual.left) * (abs(b) + 1.0)
+        return total + _slip(objective, abs(b) + 1.0, dual)
     return total
+
+
+def _slip(objective: L1Objective, b: float, dual: _Dual) -> float:
+    """Return what rounding leaves of Σ β = 0 weakens the bound by; more than that voids it."""
+    free = objective.intercept is Intercept.FREE
+    return rounding_slip(free, b, dual.left, float(np.abs(dual.beta).sum()))
 
 
 def _row_parts(objective: L1Objective, alpha: Array, rest: Array) -> _Losses:
     """Return the rows' sums from rest = 1 − y f."""
     cost, slack = objective.problem.cost, np.maximum(0.0, rest)
-    brackets = cost * (slack - alpha / objective.divisor) ** 2 + alpha * np.maximum(0.0, -rest)
-    return _Losses(float((cost * slack**2).sum()), float(alpha.sum()), float(brackets.sum()))
+    gaps = cost * (slack - alpha / objective.divisor) ** 2 + alpha * np.maximum(0.0, -rest)
+    return _Losses(float((cost * slack**2).sum()), float(alpha.sum()), float(gaps.sum()))
 
 
-def _doubt(objective: L1Objective, sums: _Losses, error: float) -> float:
+def _error_bound(objective: L1Objective, sums: _Losses, error: float) -> float:
     """Return how much that error of every f(x_i) may add to the gap, and the rounding of sums."""
-    return value_doubt(objective, sums, error) + UNIT * sums.losses if error > 0.0 else 0.0
+    return value_error_bound(objective, sums, error) + UNIT * sums.losses if error > 0.0 else 0.0
 
 
 def _violation(objective: L1Objective, w: Array, dual: _Dual, rest: Array) -> float:

@@ -25,9 +25,9 @@ from maxmargin.objectives.rounding import (
     dual_error,
     exact_brackets,
     exact_residuals,
-    rounding_doubt,
+    rounding_bound,
     row_error,
-    value_doubt,
+    value_error_bound,
 )
 from maxmargin.objectives.scalar import ScalarObjective
 
@@ -88,7 +88,7 @@ class LinearObjective(ScalarObjective):
         problem, w, b = self.problem, point.w, point.b
         beta, dual_w = np.empty(problem.n_samples), np.zeros(problem.n_features)
         parts = [
-            self.sums.tally_answer(problem.rows, w, b, beta, begin, end, dual_w)
+            self.sums.sum_rows_of_w(problem.rows, w, b, beta, begin, end, dual_w)
             for begin, end in problem.blocks()
         ]
         certificate = _summed(self, PrimalDual(w, b, beta, dual=dual_w), reduce(add, parts))
@@ -108,13 +108,13 @@ class LinearObjective(ScalarObjective):
         if z is None and not problem.wide and w.any() and self.loss.regularized:
             dual_w = np.zeros(problem.n_features)
             parts = [
-                self.sums.tally(problem.rows, w, b, beta, begin, end, dual_w)
+                self.sums.sum_rows(problem.rows, w, b, beta, begin, end, dual_w)
                 for begin, end in problem.blocks()
             ]
             return _summed(self, replace(point, dual=dual_w), reduce(add, parts))
         if z is None:
             z, dual_w = problem.products(w, beta)
-        part = self.sums.tally_values(z + b, beta)
+        part = self.sums.sum_values(z + b, beta)
         certificate = _summed(self, replace(point, dual=dual_w), part)
         if self.loss.regularized or (problem.y * (z + b) > 0.0)[problem.cost > 0.0].all():
             return certificate
@@ -155,21 +155,23 @@ class LinearObjective(ScalarObjective):
         return float(terms.sum()) - self.regularizer(w, b)
 
 
-def _summed(objective: LinearObjective, point: PrimalDual, part: _core.Tally) -> Certificate:
+def _summed(
+    objective: LinearObjective, point: PrimalDual, part: _core.CertificateSums
+) -> Certificate:
     """Return the certificate from what the rows add to it; w_β = Σ β_i x_i."""
     w, b, beta, dual_w = point.w, point.b, point.beta, point.dual
     refuse_intercept(objective.intercept, b)
     dual_b, free = objective.intercept_of(beta), objective.intercept is Intercept.FREE
     slip, squares = rounding_slip(free, b, part.sum, part.size), _core.Squares(w, dual_w)
-    apart = objective.regularized(squares.apart, b - dual_b)
+    distance = objective.regularized(squares.apart, b - dual_b)
     error = dual_error(objective, part.size * math.sqrt(objective.problem.longest), part.size)
-    lost = slip + error * (math.sqrt(2.0 * apart) + 0.5 * error)
-    gap = part.brackets + apart + lost
-    doubt = rounding_doubt(objective, part, math.sqrt(squares.own), b)
+    lost = slip + error * (math.sqrt(2.0 * distance) + 0.5 * error)
+    gap = part.fenchel_young + distance + lost
+    error_bound = rounding_bound(objective, part, math.sqrt(squares.own), b)
     primal = objective.regularized(squares.own, b) + part.losses
-    if counts(doubt, gap, primal) or part.brackets + apart == 0.0:
+    if counts(error_bound, gap, primal) or part.fenchel_young + distance == 0.0:
         return _summed_exactly(objective, point, part)
-    gap += doubt
+    gap += error_bound
     dual_square = objective.regularized(squares.dual, dual_b)
     own = slip + error * (math.sqrt(2.0 * dual_square) + 0.5 * error)
     dual = max(part.conjugates - dual_square - own, primal - gap)
@@ -177,7 +179,7 @@ def _summed(objective: LinearObjective, point: PrimalDual, part: _core.Tally) ->
 
 
 def _summed_exactly(
-    objective: LinearObjective, point: PrimalDual, part: _core.Tally
+    objective: LinearObjective, point: PrimalDual, part: _core.CertificateSums
 ) -> Certificate:
     """Return the same from f to twice the digits."""
     w, b, beta, dual_w = point.w, point.b, point.beta, point.dual
@@ -186,17 +188,17 @@ def _summed_exactly(
     residual = exact_residuals(problem, w, b, loss.target_scale * y)
     losses, brackets, slack = exact_brackets(loss, y, problem.cost, beta, residual)
     primal = objective.regularized(squares.own, b) + float(losses.sum())
-    apart = objective.regularized(squares.apart, b - dual_b)
+    distance = objective.regularized(squares.apart, b - dual_b)
     size = float(np.einsum("i,i->", np.abs(beta), np.sqrt(problem.squared_norms)))
     error = dual_error(objective, size, part.size)
-    lost = error * (math.sqrt(2.0 * apart) + 0.5 * error)
+    lost = error * (math.sqrt(2.0 * distance) + 0.5 * error)
     slip = rounding_slip(objective.intercept is Intercept.FREE, b, math.fsum(beta), part.size)
     length = math.sqrt(squares.own)
-    lost += slip + value_doubt(objective, part, row_error(problem, length, b), slack)
+    lost += slip + value_error_bound(objective, part, row_error(problem, length, b), slack)
     lost = lost if lost > UNIT * primal else 0.0  # less than the last digit of P
-    gap = float(brackets.sum()) + apart + lost
+    gap = float(brackets.sum()) + distance + lost
     dual_square = objective.regularized(squares.dual, dual_b)
-    cancels = part.size * (problem.extent.reach + loss.epsilon) + dual_square > primal
+    cancels = part.size * (problem.target_summary.max_abs + loss.epsilon) + dual_square > primal
     own = slip + error * (math.sqrt(2.0 * dual_square) + 0.5 * error)
     dual = primal - gap if cancels else max(part.conjugates - dual_square - own, primal - gap)
     return certificate_of_sums(part, (primal, dual, gap), squares.own, objective.negligible)

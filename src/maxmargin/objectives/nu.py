@@ -82,9 +82,9 @@ class NuObjective(KernelObjective):
         b, number = self.best_offsets(z)
         b, posed = self.problem.representable(beta, b), self.at(number)
         point = PrimalDual(beta, b, beta, z, z, error)
-        doubt = posed.doubt(z + b, beta, error) if error else 0.0
+        error_bound = posed.error_bound(z + b, beta, error) if error else 0.0
         shares = posed.shares(z + b, beta)
-        return Judged(point, posed.certify(point), posed.loss, doubt, shares, paired=True)
+        return Judged(point, posed.certify(point), posed.loss, error_bound, shares, paired=True)
 
     def _judge_zero(self, beta: Array, z: Array) -> Judged:
         """Return w = 0, ρ = 0, where β shows it to be the optimum: what gap it has is rounding."""

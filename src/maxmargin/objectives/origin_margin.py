@@ -16,8 +16,8 @@ from maxmargin.objectives.base import Intercept, Judged, PrimalDual
 from maxmargin.objectives.nu import NuObjective
 
 #: Rounding of f beside the longest sample. And ½‖w‖² times its square from which on the margin is
-#: less than a millionth of it: there is none, as far as numbers can tell.
-_ROUNDING, _HOPELESS = 1e-14, 0.5e12
+#: less than a millionth of it, which counts as none.
+_ROUNDING, _NO_MARGIN = 1e-14, 0.5e12
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Signed(Kernel):
 class OriginMarginObjective(NuObjective):
     """The point of the convex hull of all y_i φ(x_i) nearest to 0: the largest margin's direction.
 
-    That is the one-class problem of these points, with a bound that is not felt.
+    That is the one-class problem of these points, with a bound that is never active.
     """
 
     @classmethod
@@ -65,10 +65,10 @@ class OriginMarginObjective(NuObjective):
         return cls(at, HINGE, Intercept.NONE, Signed(kernel, problem.X, problem.y), nu_sum=1.0)
 
     @property
-    def hopeless(self) -> float:  # type: ignore[override]
-        """A dual value that shows that there is no margin, as far as numbers can tell."""
+    def infeasible_above(self) -> float:  # type: ignore[override]
+        """A dual value that shows that there is no margin, or one that counts as none."""
         longest = float(self.diagonal.max())
-        return _HOPELESS / longest if longest > 0.0 else 0.0
+        return _NO_MARGIN / longest if longest > 0.0 else 0.0
 
     def hard_margin(self, beta: Array) -> Judged:
         """Scale a point of the hull to a least margin of 1, and its weights to the best dual point.

@@ -8,7 +8,7 @@ residuals are computed to twice the digits, and the gap from them without cancel
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -79,12 +79,14 @@ def exact_brackets(
     return cost * slack**2, np.maximum(parts, 0.0) + away, miss
 
 
-def counts(doubt: float, gap: float, primal: float) -> bool:
+def counts(error_bound: float, gap: float, primal: float) -> bool:
     """Whether rounding may add so much to the gap that f is to be computed to twice the digits."""
-    return doubt > max(SMALL * gap, LEAST * primal)
+    return error_bound > max(SMALL * gap, LEAST * primal)
 
 
-def rounding_doubt(objective: ScalarObjective, part: _core.Tally, length: float, b: float) -> float:
+def rounding_bound(
+    objective: ScalarObjective, part: _core.CertificateSums, length: float, b: float
+) -> float:
     """Return how much the rounding of f(x_i), and of sums of β_i, may add to the gap at most.
 
     A bracket changes with f at the rate β_i + C_i ℓ'; `length` is ‖w‖.
@@ -93,26 +95,38 @@ def rounding_doubt(objective: ScalarObjective, part: _core.Tally, length: float,
     f = math.sqrt(problem.longest) * length + abs(b)
     error = sum_error(problem.most_stored) * f + row_error(problem, length, b)
     sums = UNIT * (part.losses + part.size * f)
-    reach = problem.extent.reach + loss.epsilon + abs(b)
+    reach = problem.target_summary.max_abs + loss.epsilon + abs(b)
     targets = sum_error(problem.n_samples) * part.size * reach
-    return value_doubt(objective, part, error) + float(sums + targets)
+    return value_error_bound(objective, part, error) + float(sums + targets)
 
 
 def row_error(problem: Problem, length: float, b: float) -> float:
-    """Return how far f − y may be off because of the origins chosen; `length` is ‖w‖."""
+    """Bound the error of f − y that the choice of origins makes; `length` is ‖w‖."""
     rows, level = problem.origin, problem.level
     error = level.error + (0.0 if rows is None else rows.error * length)
     return error + (UNIT * abs(b) if rows is not None or level.height else 0.0)
 
 
-def value_doubt(
-    objective: ScalarObjective, part: _core.Tally, error: float, slack: Array | None = None
+class LossSums(Protocol):
+    """What errors of values are weighed by."""
+
+    @property
+    def losses(self) -> float:
+        """Σ of the losses."""
+
+    @property
+    def size(self) -> float:
+        """Σ |β_i|."""
+
+
+def value_error_bound(
+    objective: ScalarObjective, part: LossSums, error: float, slack: Array | None = None
 ) -> float:
     """Return how much an error of every f(x_i) may add to the gap.
 
     With slacks given, samples that it cannot bring to the costly side have no loss.
     """
-    cost = objective.problem.extent.total_cost
+    cost = objective.problem.target_summary.total_cost
     if slack is not None:
         cost = float(objective.problem.cost.sum(where=slack > -error))
     if objective.loss.bounded:
@@ -121,12 +135,12 @@ def value_doubt(
     return float(error * (rates + cost * error))
 
 
-def dual_error(objective: LinearObjective, size: float, mass: float) -> float:
-    """Return how far the computed Σ β_i x_i may be off; size is Σ |β_i|‖x_i‖, mass Σ |β_i|."""
+def dual_error(objective: LinearObjective, size: float, total: float) -> float:
+    """Bound the error of the computed Σ β_i x_i; size is Σ |β_i|‖x_i‖, total Σ |β_i|."""
     problem = objective.problem
     if objective.intercept is Intercept.PENALIZED:
-        size += mass * objective.intercept_scaling
-    rows = 0.0 if problem.origin is None else problem.origin.error * mass
+        size += total * objective.intercept_scaling
+    rows = 0.0 if problem.origin is None else problem.origin.error * total
     return sum_error(problem.n_samples) * size + rows
 
 

@@ -25,7 +25,7 @@ class ScalarObjective(Objective):
     intercept: Intercept = Intercept.FREE
 
     def __post_init__(self) -> None:
-        if self.loss.one_sided and not self.problem.extent.signs:
+        if self.loss.one_sided and not self.problem.target_summary.is_binary:
             labels = np.unique(self.problem.y)[:5].tolist()
             raise ValueError(f"loss={self.loss.name!r} needs labels -1 and +1, got {labels}.")
 
@@ -50,10 +50,10 @@ class ScalarObjective(Objective):
         return _core.Terms(y, cost, loss.target_scale, loss.epsilon, loss.one_sided, loss.bounded)
 
     @cached_property
-    def sums(self) -> _core.Judge:
+    def sums(self) -> _core.CertificateTerms:
         """The same terms as the certificate reads them, summed."""
         problem, loss = self.problem, self.loss
-        return _core.Judge(
+        return _core.CertificateTerms(
             problem.y, problem.cost, loss.target_scale, loss.epsilon, loss.one_sided, loss.bounded
         )
 
@@ -68,7 +68,7 @@ class ScalarObjective(Objective):
         problem, loss = self.problem, self.loss
         if loss.one_sided:
             slack = loss.target_scale
-            return float(problem.extent.total_cost) * (slack if loss.bounded else slack**2)
+            return float(problem.target_summary.total_cost) * (slack if loss.bounded else slack**2)
         return float(loss.value(problem.y, problem.cost, np.zeros(problem.n_samples)).sum())
 
     @cached_property
@@ -122,8 +122,8 @@ class ScalarObjective(Objective):
         row, whichever is less; so a large C does not make it large.
         """
         longest = self._longest
-        reach = 1.0 if self.loss.one_sided else self.problem.extent.reach
-        needed = 0.5 * reach**2 / longest if longest > 0.0 else np.inf
+        size = 1.0 if self.loss.one_sided else self.problem.target_summary.max_abs
+        needed = 0.5 * size**2 / longest if longest > 0.0 else np.inf
         return NEGLIGIBLE * min(self.at_zero, needed)
 
     @property

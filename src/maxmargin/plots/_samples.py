@@ -40,9 +40,7 @@ def roles(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Roles:
         if problem.beta is None:
             continue
         size = _sizes(problem)
-        at_end = (size >= problem.cost * (1.0 - 1e-9)) & (size > 0.0)
-        if isinstance(problem, Posed) and (problem.hard or not problem.loss.bounded):
-            at_end = np.zeros_like(at_end)
+        at_end = (size >= problem.bound * (1.0 - 1e-9)) & (size > 0.0)
         rows = getattr(problem, "rows", None)
         rows = np.arange(len(free)) if rows is None else rows
         bounded[rows] |= at_end

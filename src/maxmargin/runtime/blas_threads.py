@@ -17,11 +17,11 @@ _WAKE_THREADS, _WORTH_THREADS = 2**17, 2**28
 
 @cache
 def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # looks through the loaded libraries, which takes 10 ms
+    return ThreadpoolController()  # a search of the loaded libraries, which takes 10 ms
 
 
 class _Fits:
-    """How many fits ask for it: the first sets the limit, the last takes it away again."""
+    """How many fits need it: the first sets the limit, the last removes it."""
 
     def __init__(self) -> None:
         self._lock, self._count = threading.Lock(), 0

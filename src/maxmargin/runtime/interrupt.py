@@ -1,4 +1,4 @@
-"""Ctrl-C as a request to stop, which fits hear between their steps."""
+"""Ctrl-C as a request to stop, which fits check between their steps."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Interrupt:
 
 @contextmanager
 def interruptible() -> Iterator[Interrupt]:
-    """Turn the first Ctrl-C into a request to stop; whoever opens this first raises it in the end.
+    """Turn the first Ctrl-C into a request to stop; the outermost of these raises it in the end.
 
     What is opened within shares the request. Only in the main thread, where Python delivers
-    signals, and only if nobody else has taken the signal over.
+    signals, and only if no other handler is installed.
     """
     previous = signal.getsignal(signal.SIGINT)
     main = threading.current_thread() is threading.main_thread()

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-#: Where nothing tells.
+#: Where the system does not say.
 _UNKNOWN = 1e9
 
 #: The files of a control group with its limit and its use, and the line of memory.stat with the

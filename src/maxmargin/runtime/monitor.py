@@ -1,4 +1,4 @@
-"""What every solver shares: the stopping rule, the judge of its progress."""
+"""What every solver shares: the stopping rule, and the certificates of its points."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from maxmargin.data.arrays import UNIT, Array
 from maxmargin.losses import Loss
 from maxmargin.objectives.base import NO_SHARES, Judged, Objective, PrimalDual
 from maxmargin.runtime.interrupt import Interrupt
+from maxmargin.runtime.stall import StallDetector
 from maxmargin.solution import NOTHING_TO_TELL, Record, Solution, SolverInfo
 
-#: Longest time between two looks at the clock and at Ctrl-C.
+#: Longest time between two checks of the clock and of Ctrl-C.
 SECONDS_PER_CALL = 0.05
 
 #: Gap checks without any change, each after half as many iterations again, that show a stall.
 _CHECKS_UNMOVED = 8
 
-#: Between two words about work that no look has interrupted.
-SECONDS_PER_WORD = 1.0
+#: Seconds between two reports of progress without a gap check.
+REPORT_INTERVAL = 1.0
 
 
 @dataclass(frozen=True)
@@ -36,17 +37,17 @@ class Stopping:
     max_time: float | None = None
 
 
-#: Told of each gap check with the best w and b so far and the loss with its ρ or ε, and of work
-#: between two gap checks without them; answers True to stop.
+#: Gets each gap check with the best w and b so far and the loss with its ρ or ε, and the progress
+#: between two gap checks without them; returns True to stop.
 Report = Callable[[Record, Array | None, Any, Loss], bool]
 
 
 class Monitor:
-    """Judges each point that a solver shows, keeps the best and says when to stop.
+    """Certifies each point of a solver, keeps the best and says when to stop.
 
     The best primal and the best dual point may come from different moments: the gap between them is
-    a proof all the same. When it looks depends on counts and not on the clock, so that the same
-    seed gives the same model.
+    a proof all the same. Gap checks are due by counts and not by the clock, so that the same seed
+    gives the same model.
     """
 
     def __init__(
@@ -63,21 +64,21 @@ class Monitor:
         self._interrupt = interrupt or Interrupt()
         self._report = report
         self._begin = time.perf_counter() if begin is None else begin
-        self._next_look = 16.0
+        self._next_check = 16.0
         self._primal: tuple[float, Array, Any] = (np.inf, np.zeros(0), 0.0)
         self._dual = (-np.inf, np.zeros(0))
         self._values: tuple[Array | None, Array | None] = (None, None)  # of both, with a kernel
         self._best: Certificate | None = None  # of that pair, where it is known
         self._loss, self._shares = objective.loss, NO_SHARES
         self._working: Callable[[], tuple[int, float]] | None = None
-        self._last_word = self._begin
-        self.latest: Certificate  # of a kernel machine, at the last look
-        self.doubt = 0.0  # the part of the last gap that is due to the errors of float32
+        self._last_report = self._begin
+        self.latest: Certificate  # of a kernel machine, at the last gap check
+        self.error_bound = 0.0  # the part of the last gap that is due to the errors of float32
         self._n_iter = 0
-        self._unmoved = 0  # gap checks in a row
+        self._stall = StallDetector(_CHECKS_UNMOVED)
 
     def on(self, objective: Objective, tol: float) -> Monitor:
-        """Return a monitor of a problem on the way, to that gap, of which none is told.
+        """Return a monitor of an auxiliary problem, to that gap, without reports.
 
         It has the same limits and the same clock.
         """
@@ -96,7 +97,7 @@ class Monitor:
 
     @property
     def seconds_left(self) -> float:
-        """Before the next look: never negative, never longer than Ctrl-C may wait."""
+        """Until the next check of the clock: never negative, never longer than Ctrl-C may wait."""
         if self._interrupt.requested:
             return 0.0
         limit = self.stopping.max_time
@@ -111,7 +112,7 @@ class Monitor:
     @property
     def stalled(self) -> bool:
         """Whether neither bound has moved by more than rounding in the last gap checks."""
-        return self._unmoved >= _CHECKS_UNMOVED
+        return self._stall.stalled
 
     def iterations_left(self, n_iter: int, wanted: int) -> int:
         """How many of the wanted iterations max_iter still allows."""
@@ -129,20 +130,20 @@ class Monitor:
         return Status.RUNNING
 
     def stopped(self) -> bool:
-        """Whether Ctrl-C or the clock says to stop: asked by work too long to finish first."""
-        self._say_so_far()
+        """Whether Ctrl-C or the clock says to stop: for work too long to finish first."""
+        self._report_progress()
         return self.halted(0) in (Status.INTERRUPTED, Status.STOPPED_BY_TIME)
 
     def follow(self, working: Callable[[], tuple[int, float]]) -> None:
-        """Ask for the iteration and the dual value now and then, to tell who waits."""
+        """Take the source of the iteration and the dual value for reports between gap checks."""
         self._working = working
 
-    def _say_so_far(self) -> None:
-        """Tell of work between two looks: a dual value, and nothing proven."""
+    def _report_progress(self) -> None:
+        """Report progress between two gap checks: a dual value without a proof."""
         now = time.perf_counter()
-        if not (self._report and self._working) or now < self._last_word + SECONDS_PER_WORD:
+        if not (self._report and self._working) or now < self._last_report + REPORT_INTERVAL:
             return
-        self._last_word = now
+        self._last_report = now
         n_iter, dual = self._working()
         record = Record(self.seconds, n_iter, math.inf, dual, math.inf)
         if self._report(record, None, None, self._loss):
@@ -150,18 +151,18 @@ class Monitor:
 
     def due(self, n_iter: int) -> bool:
         """Whether a gap check is due, even if no proof is expected."""
-        return n_iter >= self._next_look
+        return n_iter >= self._next_check
 
     def until_due(self, n_iter: int) -> int:
-        """Count the iterations to make before that look, at least one."""
-        return max(1, math.ceil(self._next_look) - n_iter)
+        """Count the iterations to make before that gap check, at least one."""
+        return max(1, math.ceil(self._next_check) - n_iter)
 
     def judge(self, point: PrimalDual, n_iter: int) -> Status:
-        """Complete and certify the point, remember what is best of it, and decide."""
+        """Complete and certify the point, keep what is best of it, and decide."""
         return self.accept(self.objective.judge(point), n_iter)
 
     def accept(self, judged: Judged, n_iter: int) -> Status:
-        """Remember what is best of a point that was judged elsewhere, and decide."""
+        """Keep what is best of a point that was certified elsewhere, and decide."""
         self._keep(judged)
         return self._decide(n_iter)
 
@@ -181,9 +182,9 @@ class Monitor:
             self._keep(judged)
 
     def _keep(self, judged: Judged) -> None:
-        """Remember what is best of the pair."""
+        """Keep what is best of the pair."""
         certificate, point = judged.certificate, judged.point
-        self.latest, self.doubt = certificate, judged.doubt
+        self.latest, self.error_bound = certificate, judged.error_bound
         if judged.paired:
             proven = certificate.relative_gap == 0.0
             if self._best and certificate.gap > self._best.gap and not proven:
@@ -204,31 +205,30 @@ class Monitor:
         self._best = certificate if better_primal and better_dual else None
 
     def _decide(self, n_iter: int) -> Status:
-        self._n_iter, self._next_look = n_iter, 1.5 * n_iter + 8
+        self._n_iter, self._next_check = n_iter, 1.5 * n_iter + 8
         primal, dual = self._primal[0], self._dual[0]
         if self._best is None and self._relative(primal - dual) <= self.tol:
             self._best = self._certify_best()
         gap = self._best.gap if self._best else primal - dual
         record = Record(self.seconds, n_iter, primal, dual, gap)
-        self._unmoved = self._unmoved + 1 if self._unmoved_since(primal, dual) else 0
+        self._stall.count(self._moved(primal, dual))
         self.history.append(record)
-        self._last_word = time.perf_counter()
-        told = record, self._primal[1], self._given_b, self._loss
-        stop = self._report is not None and self._report(*told)
+        self._last_report = time.perf_counter()
+        report = record, self._primal[1], self._given_b, self._loss
+        stop = self._report is not None and self._report(*report)
         if self._best and self._best.relative_gap <= self.tol:
             return Status.OPTIMAL
-        if dual > self.objective.hopeless and primal == math.inf:
+        if dual > self.objective.infeasible_above and primal == math.inf:
             return Status.INFEASIBLE
         return Status.INTERRUPTED if stop else self.halted(n_iter)
 
-    def _unmoved_since(self, primal: float, dual: float) -> bool:
-        """Whether the bounds are those of the last gap check, up to rounding."""
+    def _moved(self, primal: float, dual: float) -> bool:
+        """Whether a bound is better than at the last gap check, by more than rounding."""
         if not self.history:
-            return False
-        last = self.history[-1]
-        return last.primal - primal <= 4.0 * UNIT * abs(primal) and dual - last.dual <= (
-            4.0 * UNIT * abs(dual)
-        )
+            return True
+        last, rounding = self.history[-1], 4.0 * UNIT
+        lower = last.primal - primal > rounding * abs(primal)
+        return lower or dual - last.dual > rounding * abs(dual)
 
     @property
     def _given_b(self) -> Any:
@@ -245,7 +245,12 @@ class Monitor:
         return self.objective.certify(pair)
 
     def finish(self, solver: str, status: Status, info: SolverInfo = NOTHING_TO_TELL) -> Solution:
-        """Return the best point seen, certified as a pair."""
+        """Return the best point seen, certified as a pair.
+
+        What works for the solver is let go: it holds this monitor, and its kernel rows would stay
+        until the garbage collector comes.
+        """
+        self._working = None
         certificate, problem = self._best or self._certify_best(), self.objective.problem
         if certificate.relative_gap <= self.tol:  # whatever ended the run
             status = Status.OPTIMAL

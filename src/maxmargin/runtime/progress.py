@@ -1,9 +1,8 @@
-"""Tell the user how a fit goes: lines if verbose, scikit-learn's callbacks."""
+"""Report progress: lines on standard error if verbose, scikit-learn's callbacks."""
 
 from __future__ import annotations
 
 import math
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from maxmargin.data.arrays import Array
 from maxmargin.losses import HINGE, Loss
 from maxmargin.runtime.interrupt import Interrupt
 from maxmargin.runtime.monitor import Report
+from maxmargin.runtime.report_lines import ReportLines
 from maxmargin.solution import Record, Solution
 
 #: Makes the fitted attributes of a model from its solutions so far, None if unbegun.
@@ -23,7 +23,7 @@ Rebuild = Callable[[list[Solution | None]], dict[str, Any]]
 
 
 class Progress:
-    """The fit of one estimator: a task for each look, below a task for each class if several.
+    """The fit of one estimator: a task for each gap check, below a task for each class if several.
 
     Classes may be fitted in threads; the callbacks see one gap check at a time. A model is made
     from the solutions so far where a callback asks for it.
@@ -39,13 +39,18 @@ class Progress:
         rebuild: Rebuild,
     ) -> None:
         self._estimator, self._interrupt = estimator, interrupt
+        self._lines: ReportLines | None = None
+        if estimator.verbose:
+            stopping = estimator._stopping()
+            name = type(estimator).__name__
+            self._lines = ReportLines(name, n_classes, stopping.tol, stopping.max_time)
         self._data = {"X": X, "y": y}
         self._rebuild = rebuild
         self._solutions: list[Solution | None] = [None] * n_classes
         self._watched = bool(getattr(estimator, "_skl_callbacks", ()))
         self._lock = threading.Lock()
         self._several = n_classes > 1
-        self._context: Any = None  # nobody listens
+        self._context: Any = None  # no callback
         if self._watched or hasattr(estimator, "_parent_callback_ctx"):
             self._context = estimator._init_callback_context(
                 max_subtasks=n_classes if self._several else None,
@@ -53,14 +58,23 @@ class Progress:
             )
 
     @property
-    def heard(self) -> bool:
-        """Whether anybody wants to know of each look."""
-        return bool(self._estimator.verbose) or self._watched
+    def has_listeners(self) -> bool:
+        """Whether each gap check is to be reported."""
+        return self._lines is not None or self._watched
 
     def begin(self) -> None:
         """Announce the fit."""
         if self._context:
             self._context.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Leave a line on the terminal whole, however the fit ends."""
+        try:
+            yield
+        finally:
+            if self._lines:
+                self._lines.close()
 
     def end(self) -> None:
         """Announce that the estimator is fitted."""
@@ -71,28 +85,22 @@ class Progress:
 
     @contextmanager
     def reporting(self, task: int) -> Iterator[Report | None]:
-        """Yield what is to be told of each look at one class; None if nobody listens.
+        """Yield the function that reports each gap check of one class; None without a listener.
 
-        A callback that wants no more after a class stops the others too.
+        A callback that stops the fit after a class stops the others too.
         """
-        verbose, context = self._estimator.verbose, self._context
-        if not self.heard:
+        lines, context = self._lines, self._context
+        if not self.has_listeners:
             yield None
             return
-        label = f"[{task + 1}/{len(self._solutions)}] " if self._several else ""
         if self._watched and self._several:
             with self._lock:
                 context = self._context.subcontext("class", task, max_subtasks=None)
                 context.call_on_fit_task_begin(estimator=self._estimator)
 
         def report(record: Record, w: Array | None, b: Any, loss: Loss) -> bool:
-            if verbose:
-                found = f"dual {record.dual:.8g}"
-                if w is not None:
-                    found = f"primal {record.primal:.8g}  {found}  gap {record.gap:.3g}"
-                sys.stderr.write(
-                    f"{label}{record.time:8.2f} s  iteration {record.epoch:5d}  {found}\n"
-                )
+            if lines:
+                lines.show(task, record, proven=w is not None)
             if not self._watched:
                 return False
             with self._lock:
@@ -103,13 +111,15 @@ class Progress:
                 return self._end(look, changed=w is not None)
 
         yield report
+        if lines:
+            lines.solved()
         if context is not self._context:
             with self._lock:
                 if self._end(context):
                     self._interrupt.requested = True
 
     def _end(self, context: Any, *, changed: bool = True) -> bool:
-        """End a task: whoever asks gets a model that predicts, unless it is the last one still."""
+        """End a task; a callback may have a model that predicts, unless nothing has changed."""
         return bool(
             context.call_on_fit_task_end(
                 estimator=self._estimator,

@@ -21,7 +21,7 @@ FEW_FEATURES = 100
 LEAST_VALUES = 1 / 700
 
 #: Below this mean of C_i ‖x_i‖² coordinate descent needs few epochs; above that one, with an
-#: absolute loss, more than anybody waits for: 3,000 rows of MNIST times 10 or 255, hinge, ended
+#: absolute loss, prohibitively many: 3,000 rows of MNIST times 10 or 255, hinge, ended
 #: after 10,000 with gaps of 1 % and 3,000 %, where Newton proved 0.1 % in 0.2 and 2.6 s.
 EASY, HARD = 2.0, 1e3
 

@@ -15,7 +15,7 @@ from maxmargin.solvers.kernel.row_source import KernelSamples
 
 
 class Begun(NamedTuple):
-    """Dual coordinate descent under way: the first `n_active` rows of the order are in play."""
+    """Dual coordinate descent under way: the first `n_active` rows of the order are active."""
 
     beta: Array
     w: Array

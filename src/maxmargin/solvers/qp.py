@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
@@ -15,7 +16,7 @@ from scipy import sparse
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_count
-from maxmargin.objectives.base import Intercept, PrimalDual
+from maxmargin.objectives.base import Intercept, Objective, PrimalDual
 from maxmargin.objectives.kernel import KernelObjective
 from maxmargin.objectives.linear import LinearObjective
 from maxmargin.objectives.scalar import ScalarObjective
@@ -31,7 +32,7 @@ MAX_SAMPLES = 5000
 #: Most interior-point steps a solve; it takes 10 to 30.
 _MAX_STEPS = 200
 
-#: Of the kernel matrix that are computed before a look at the clock.
+#: Rows of the kernel matrix that are computed between two checks of the clock.
 _ROWS_PER_CALL = 256
 
 #: Relative accuracy below which double precision has no more to give.
@@ -64,8 +65,13 @@ class QP:
         del start  # an interior point cannot begin at the boundary, where solutions lie
         clarabel = _clarabel()
         _require(objective)
+        if not objective.loss.one_sided:  # an interior point only comes close to w = 0
+            nothing = _nothing(objective, monitor)
+            if nothing.status is Status.OPTIMAL:
+                return nothing
         try:
-            program = _Program(clarabel, objective, self.n_threads, monitor.stopped)
+            kind = _PROGRAMS[type(objective)]
+            program = kind(clarabel, objective, self.n_threads, monitor.stopped)
         except _Stopped:
             return _nothing(objective, monitor)
         accuracy, steps, gap, status = 0.1 * monitor.tol, 0, np.inf, Status.RUNNING
@@ -74,7 +80,7 @@ class QP:
             allowed = monitor.iterations_left(steps, _MAX_STEPS)
             answer = program.solve(accuracy, allowed, monitor)
             steps += answer.steps
-            status = monitor.judge(_point(objective, answer), steps)
+            status = monitor.judge(program.point(objective, answer), steps)
             last, gap = gap, monitor.history[-1].gap
             if status is Status.RUNNING and accuracy == _FINEST and gap > 0.5 * last:
                 status = Status.STALLED
@@ -107,18 +113,18 @@ class _Answer(NamedTuple):
     beta: Array
 
 
-class _Program:
+class _Program(ABC):
     """min ½ x'Px + q'x with Ax + slack = right, slack = 0 or ≥ 0, for x = (β, w, |β|).
 
-    β is that of the samples with C_i > 0. A linear machine has w = Σ β_i x_i as variables, so that
-    the system stays sparse; a tube has bounds of |β| as variables. β and the objective are measured
-    in units of about their size, as the tolerances of Clarabel are absolute near 0.
+    β is that of the samples with C_i > 0; a tube has bounds of |β| as variables. β and the
+    objective are measured in units of about their size, as the tolerances of Clarabel are absolute
+    near 0.
     """
 
     def __init__(
         self,
         clarabel: ModuleType,
-        objective: ScalarObjective,
+        objective: Any,
         n_threads: int,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -134,17 +140,7 @@ class _Program:
         self._unit = 1.0 / (1.0 / problem.cost.max() + square / objective.unit)
         self._value = self._unit * objective.unit
 
-        quadratic, X = sparse.diags_array(curvature), sparse.csr_array((len(live), 0))
-        if isinstance(objective, LinearObjective):
-            if objective.intercept is Intercept.PENALIZED:
-                self._scaling = objective.intercept_scaling
-            X = _with_bias(objective.problem.X, self._scaling)[live] / self._length
-        else:
-            assert isinstance(objective, KernelObjective)
-            K = _gram(objective, live, stop)
-            _check(stop)
-            quadratic = sparse.csc_array(np.triu(K)) + quadratic
-            _check(stop)
+        quadratic, X = self._quadratic(objective, sparse.diags_array(curvature), stop)
         self._tube = len(live) if loss.epsilon > 0.0 else 0
         sizes = square * sparse.eye_array(X.shape[1]), sparse.csr_array((self._tube, self._tube))
         self._P = sparse.csc_matrix(sparse.block_diag([quadratic, *sizes]))
@@ -153,6 +149,19 @@ class _Program:
         self._q = np.concatenate(cost)
         self._constrain(X)
         _check(stop)
+
+    @abstractmethod
+    def _quadratic(
+        self, objective: Any, curvature: Any, stop: Callable[[], bool]
+    ) -> tuple[Any, Any]:
+        """Return the matrix of β'Pβ, and the rows whose sum Σ β_i x_i is w, of no column without w.
+
+        `curvature` is the diagonal matrix of the losses' part of it.
+        """
+
+    @abstractmethod
+    def point(self, objective: Any, answer: _Answer) -> PrimalDual:
+        """Return the point to judge."""
 
     def measure(self, beta: float, value: float) -> None:
         """Take other units, now that the size of β and of the optimum are known better."""
@@ -228,18 +237,6 @@ def _with_bias(X: Matrix, scaling: float) -> Any:
     return sparse.hstack([X, sparse.csr_array(np.full((X.shape[0], 1), scaling))], format="csr")
 
 
-def _point(objective: ScalarObjective, answer: _Answer) -> PrimalDual:
-    """Return the point to judge; of a kernel machine to the last digits, where that is cheap."""
-    if not isinstance(objective, KernelObjective):
-        return PrimalDual(answer.w, answer.b, answer.beta)
-    beta = objective.feasible(answer.beta)
-    z = objective.kernel_values(beta)
-    for better in polished(objective, beta, z) if objective.loss.bounded else []:
-        beta, z = better, objective.kernel_values(better)
-        break
-    return PrimalDual(beta, answer.b, beta, z, z)
-
-
 def _clarabel() -> ModuleType:
     try:
         import clarabel  # noqa: PLC0415 - an extra, and only this solver needs it
@@ -250,11 +247,59 @@ def _clarabel() -> ModuleType:
     return clarabel  # type: ignore[no-any-return]
 
 
+class _LinearProgram(_Program):
+    """That of a linear machine: w = Σ β_i x_i are variables, so that the system stays sparse."""
+
+    def _quadratic(
+        self, objective: LinearObjective, curvature: Any, stop: Callable[[], bool]
+    ) -> tuple[Any, Any]:
+        del stop
+        if objective.intercept is Intercept.PENALIZED:
+            self._scaling = objective.intercept_scaling
+        return curvature, _with_bias(objective.problem.X, self._scaling)[self._live] / self._length
+
+    def point(self, objective: LinearObjective, answer: _Answer) -> PrimalDual:
+        """Return the point to judge."""
+        del objective
+        return PrimalDual(answer.w, answer.b, answer.beta)
+
+
+class _KernelProgram(_Program):
+    """That of a kernel machine: β'Kβ."""
+
+    def _quadratic(
+        self, objective: KernelObjective, curvature: Any, stop: Callable[[], bool]
+    ) -> tuple[Any, Any]:
+        K = _gram(objective, self._live, stop)
+        _check(stop)
+        quadratic = sparse.csc_array(np.triu(K)) + curvature
+        _check(stop)
+        return quadratic, sparse.csr_array((len(self._live), 0))
+
+    def point(self, objective: KernelObjective, answer: _Answer) -> PrimalDual:
+        """Return the point to judge, to the last digits where that is cheap."""
+        beta = objective.feasible(answer.beta)
+        z = objective.kernel_values(beta)
+        for better in polished(objective, beta, z) if objective.loss.bounded else []:
+            beta, z = better, objective.kernel_values(better)
+            break
+        return PrimalDual(beta, answer.b, beta, z, z)
+
+
+#: The kinds of problem that are solved, each by its program.
+_PROGRAMS: dict[type[Objective], type[_Program]] = {
+    LinearObjective: _LinearProgram,
+    KernelObjective: _KernelProgram,
+}
+
+#: The solvers of more samples.
+_OF_MANY = {LinearObjective: "'newton' or 'dual_cd'", KernelObjective: "'smo'"}
+
+
 def _require(objective: ScalarObjective) -> None:
-    require(objective, "qp", (LinearObjective, KernelObjective))
-    instead = "'newton' or 'dual_cd'" if isinstance(objective, LinearObjective) else "'smo'"
+    require(objective, "qp", tuple(_PROGRAMS))
     require_regularized(objective, "qp")
-    refuse_many(objective.problem.n_samples, instead)
+    refuse_many(objective.problem.n_samples, _OF_MANY[type(objective)])
 
 
 def refuse_many(n_samples: int, instead: str) -> None:
@@ -269,7 +314,7 @@ def refuse_many(n_samples: int, instead: str) -> None:
 def _gram(
     objective: KernelObjective, live: NDArray[np.intp], stop: Callable[[], bool] = lambda: False
 ) -> Array:
-    """Return K; where the kernel does not promise a semidefinite one, look for itself."""
+    """Return K, and check that it is semidefinite where the kernel does not guarantee it."""
     X = objective.problem.X[live]
     K = np.empty((len(live), len(live)))
     for begin in range(0, len(live), _ROWS_PER_CALL):

@@ -81,9 +81,7 @@ class LeaveOneOutRegression(Result):
     n_refits: int = field(kw_only=True)
 
 
-def leave_one_out(
-    model: Any, X: Any, y: Any, sample_weight: Any = None
-) -> LeaveOneOut | LeaveOneOutRegression:
+def leave_one_out(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     """Return the exact leave-one-out error of a fitted classifier or regression.
 
     C, ε, and a γ that was computed from the data stay what they are, and so do landmarks. Removing
@@ -100,6 +98,11 @@ def leave_one_out(
         as the SVR with its C and ε = `epsilon_`.
     X, y, sample_weight
         Those of the fit.
+
+    Returns
+    -------
+    LeaveOneOut
+        Of a classifier; of a regression a LeaveOneOutRegression.
     """
     machines = machines_of(model, X, y, sample_weight)
     with one_blas_thread():

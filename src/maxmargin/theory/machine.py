@@ -62,9 +62,7 @@ class Machine:
     @cached_property
     def cost(self) -> Array:
         """C_i."""
-        if self.part.hard:
-            return np.where(self.part.cost > 0.0, float(self.alpha.sum()), 0.0)
-        return self.part.cost
+        return self.part.finite_cost
 
     @property
     def y(self) -> Array:

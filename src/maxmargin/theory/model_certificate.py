@@ -18,19 +18,14 @@ from maxmargin.data.problem import Problem
 from maxmargin.estimators import LinearSVC, LinearSVR
 from maxmargin.objectives import (
     CrammerSingerObjective,
-    HardMarginObjective,
     KernelCrammerSingerObjective,
-    KernelObjective,
-    L1Objective,
-    LinearObjective,
-    NuObjective,
     PrimalDual,
     ScalarObjective,
 )
 from maxmargin.theory.models import bare, liblinear, libsvm, ours, scikit
 from maxmargin.theory.models.bare import Terms
 from maxmargin.theory.models.wrapped import inner
-from maxmargin.theory.posed import Data, Posed, PosedJoint, rows_of
+from maxmargin.theory.posed import Data, Posed, PosedAbsolute, PosedJoint, rows_of
 
 _READABLE = (
     "a fitted model of maxmargin; scikit-learn's SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC,"
@@ -159,7 +154,7 @@ def certify(model: Any, /, *point: Any, **options: Any) -> Certificate | ModelCe
     has weights only, the dual problem is solved here to `tol`; the certificate is of the model's
     weights all the same. Either way any β is a proof, a bad one a weak proof.
     """
-    if isinstance(model, ScalarObjective):
+    if objectives.is_scalar(model):
         return objectives.certify(model, *point, **options)
     return _certify_model(model, *point, **options)
 
@@ -214,20 +209,9 @@ def read(
 
 def _one(posed: Posed, tol: float) -> Certificate:
     X, rows = view_rows(posed.X)
-    objective = _objective(posed, Problem(X, posed.y, posed.cost, rows))
+    objective = posed.objective(Problem(X, posed.y, posed.cost, rows))
     beta = _dual_point(posed, tol) if posed.beta is None else posed.beta
     return objectives.certify(objective, posed.w, posed.b, beta)
-
-
-def _objective(posed: Posed, problem: Problem) -> ScalarObjective:
-    if posed.penalty == "l1":
-        return L1Objective(problem, posed.loss, posed.intercept, posed.scaling)
-    if posed.kernel is None:
-        return LinearObjective(problem, posed.loss, posed.intercept, posed.scaling)
-    common = problem, posed.loss, posed.intercept, posed.kernel
-    if posed.nu_sum is not None:
-        return NuObjective(*common, posed.nu_sum)
-    return HardMarginObjective(*common) if posed.hard else KernelObjective(*common)
 
 
 def _dual_point(posed: Posed, tol: float) -> Array:
@@ -241,7 +225,7 @@ def _dual_point(posed: Posed, tol: float) -> Array:
         "random_state": 0,
     }
     if posed.loss.one_sided:
-        model = LinearSVC(**options, penalty=posed.penalty)
+        model = LinearSVC(**options, penalty="l1" if isinstance(posed, PosedAbsolute) else "l2")
     else:
         model = LinearSVR(**options, epsilon=posed.loss.epsilon)
     with warnings.catch_warnings():

@@ -114,7 +114,7 @@ class Optimum:
     def _solve(self) -> None:
         """Solve the machine to the last digits: samples that are no columns keep β = 0."""
         bounds = self.lower[np.newaxis], self.upper[np.newaxis]
-        smo = _core.WholeSmo(self.K, self.y, *bounds, self.epsilon, self.machine.free, 0.0)
+        smo = _core.DenseSmo(self.K, self.y, *bounds, self.epsilon, self.machine.free, 0.0)
         smo.start(self.beta[np.newaxis])
         smo.run(FINE, 0.0, _STEPS, never)
         self.beta = np.asarray(smo.beta).ravel()

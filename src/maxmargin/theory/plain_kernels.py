@@ -130,7 +130,7 @@ def _formula(kernel: Kernel, A: Numbers, B: Numbers, arithmetic: Arithmetic) -> 
 
 
 def _squared_distances(A: Numbers, B: Numbers, gamma: Numbers) -> Numbers | None:
-    """‖a‖² + ‖b‖² − 2⟨a, b⟩ as seen from amid the rows b: several times faster than differences.
+    """‖a‖² + ‖b‖² − 2⟨a, b⟩ from an origin amid b: several times faster than differences.
 
     None where too many digits would cancel.
     """

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
 from maxmargin.objectives import Intercept
 from maxmargin.theory.plain_kernels import Arithmetic, Numbers, kernel_values, lifted_rows
-from maxmargin.theory.posed import Posed, PosedJoint
+from maxmargin.theory.posed import Posed, PosedAbsolute, PosedHardMargin, PosedJoint
 
 #: Values of a block of rows or of kernel values.
 _BLOCK = 2**20
@@ -73,11 +74,14 @@ class Values:
 def values_of(posed: Posed | PosedJoint, arithmetic: Arithmetic) -> Values:
     """Compute P, D and what belongs to them."""
     with np.errstate(over="ignore", invalid="ignore"):
-        if isinstance(posed, PosedJoint):
-            return _of_joint(posed, arithmetic)
-        if posed.penalty == "l1":
-            return _of_absolute(posed, arithmetic)
-        return _of_hard(posed, arithmetic) if posed.hard else _of_one(posed, arithmetic)
+        return _values(posed, arithmetic)
+
+
+@singledispatch
+def _values(posed: Any, a: Arithmetic) -> Values:
+    """Do so by the formulas of that kind of problem."""
+    del a
+    raise TypeError(f"There is no formula for a {type(posed).__name__}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +134,7 @@ def _blocks(n: int, width: int) -> Iterator[slice]:
     return (slice(begin, begin + step) for begin in range(0, n, step))
 
 
+@_values.register
 def _of_one(posed: Posed, a: Arithmetic) -> Values:
     loss, lift = posed.loss, a.lift
     y, cost, b = lift(posed.y), lift(posed.cost), lift(posed.b)
@@ -161,7 +166,8 @@ def _of_one(posed: Posed, a: Arithmetic) -> Values:
     return _rounded(posed, (primal, dual), products, slack[used].sum(), max(map(float, sizes)), f)
 
 
-def _of_absolute(posed: Posed, a: Arithmetic) -> Values:
+@_values.register
+def _of_absolute(posed: PosedAbsolute, a: Arithmetic) -> Values:
     """‖w‖₁ + Σ C_i ξ_i², and Σ α_i − Σ α_i² / 4C_i, where |Σ β_i x_ij| ≤ 1 for every column."""
     y, cost, b = a.lift(posed.y), a.lift(posed.cost), a.lift(posed.b)
     w, beta = a.lift(posed.w), a.lift(posed.beta)
@@ -232,8 +238,7 @@ def _outside(posed: Posed) -> float:
     missed = [float(np.abs(beta[cost == 0.0]).sum())]
     if posed.loss.one_sided:
         missed.append(float(np.maximum(0.0, -posed.y * beta).sum()))
-    if posed.loss.bounded and not posed.hard:
-        missed.append(float(np.maximum(0.0, np.abs(beta) - cost).sum()))
+    missed.append(float(np.maximum(0.0, np.abs(beta) - posed.bound)[cost > 0.0].sum()))
     if posed.intercept is Intercept.FREE:
         missed.append(abs(math.fsum(beta)))
     if posed.nu_sum is not None:
@@ -242,7 +247,8 @@ def _outside(posed: Posed) -> float:
     return max(missed) / size
 
 
-def _of_hard(posed: Posed, a: Arithmetic) -> Values:
+@_values.register
+def _of_hard(posed: PosedHardMargin, a: Arithmetic) -> Values:
     """½‖w‖² with f scaled to a least margin of 1, and ½ (Σ|β|)² / ‖w_β‖², the best multiple β."""
     w, beta, b = a.lift(posed.w), a.lift(posed.beta), a.lift(posed.b)
     products = _products(posed, w[:, None], beta[:, None], a)
@@ -257,6 +263,7 @@ def _of_hard(posed: Posed, a: Arithmetic) -> Values:
     return Values(**(vars(found) | exact))
 
 
+@_values.register
 def _of_joint(posed: PosedJoint, a: Arithmetic) -> Values:
     """½‖W‖² + Σ C_i max_j (1[j ≠ y] + f_j − f_y), and Σ β_iy − ½‖W_β‖²."""
     lift, n = a.lift, posed.X.shape[0]

@@ -12,10 +12,19 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from maxmargin.data.arrays import Array, Matrix, view_rows
+from maxmargin.data.problem import Problem
 from maxmargin.estimators._checks import function_values
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.losses import Loss
-from maxmargin.objectives import Intercept
+from maxmargin.objectives import (
+    HardMarginObjective,
+    Intercept,
+    KernelObjective,
+    L1Objective,
+    LinearObjective,
+    NuObjective,
+    ScalarObjective,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +41,8 @@ class Posed:
         Weights; with a kernel the coefficient of each row.
     beta : array or None
         The dual point that the model has, if it has one.
-    intercept, scaling, kernel, nu_sum, hard
+    intercept, scaling, kernel, nu_sum
         As of an `Objective`.
-    penalty : str
-        "l2" for ½‖w‖², "l1" for ‖w‖₁.
     name : str
         Which problem it is, where there are several.
     rows : array or None
@@ -43,7 +50,7 @@ class Posed:
     flipped : bool
         Whether f is the negative of the model's decision values.
     shift : float
-        By how much the model's intercept differs from b, which is seen from a kernel's origin.
+        By how much the model's intercept differs from b, which is relative to a kernel's origin.
     """
 
     X: Matrix
@@ -57,12 +64,55 @@ class Posed:
     scaling: float = 1.0
     kernel: Kernel | None = None
     nu_sum: float | None = None
-    hard: bool = False
-    penalty: str = "l2"
     name: str = ""
     rows: NDArray[np.intp] | None = None
     flipped: bool = False
     shift: float = 0.0
+
+    @property
+    def bound(self) -> Array:
+        """The most that |β_i| may be."""
+        return self.cost if self.loss.bounded else np.where(self.cost > 0.0, np.inf, 0.0)
+
+    def objective(self, problem: Problem) -> ScalarObjective:
+        """Return the objective whose certificate judges the point."""
+        if self.kernel is None:
+            return LinearObjective(problem, self.loss, self.intercept, self.scaling)
+        if self.nu_sum is None:
+            return KernelObjective(problem, self.loss, self.intercept, self.kernel)
+        return NuObjective(problem, self.loss, self.intercept, self.kernel, self.nu_sum)
+
+    def hard_margin(self, **changes: Any) -> PosedHardMargin:
+        """Return the hard margin on the same samples."""
+        return PosedHardMargin(**(vars(self) | changes))
+
+    def penalized(self, penalty: str) -> Posed:
+        """Return the problem with the penalty ‖w‖₁ in place of ½‖w‖² if that is "l1"."""
+        return PosedAbsolute(**vars(self)) if penalty == "l1" else self
+
+
+@dataclass(frozen=True, eq=False)
+class PosedHardMargin(Posed):
+    """½‖w‖² subject to y_i f(x_i) ≥ 1 of every sample whose C_i is not 0; it has a kernel."""
+
+    @property
+    def bound(self) -> Array:
+        """None, but for samples without weight."""
+        return np.where(self.cost > 0.0, np.inf, 0.0)
+
+    def objective(self, problem: Problem) -> ScalarObjective:
+        """Return the objective whose certificate judges the point."""
+        assert self.kernel is not None
+        return HardMarginObjective(problem, self.loss, self.intercept, self.kernel)
+
+
+@dataclass(frozen=True, eq=False)
+class PosedAbsolute(Posed):
+    """‖w‖₁ + Σ C_i max(0, 1 − y_i f(x_i))²."""
+
+    def objective(self, problem: Problem) -> ScalarObjective:
+        """Return the objective whose certificate judges the point."""
+        return L1Objective(problem, self.loss, self.intercept, self.scaling)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +134,11 @@ class PosedJoint:
     kernel: Kernel | None = None
     name: str = ""
     shift: float = 0.0
+
+    @property
+    def bound(self) -> Array:
+        """The most that the β of a sample's own class may be."""
+        return self.cost
 
 
 @dataclass(frozen=True, eq=False)

@@ -271,7 +271,7 @@ class Removals(Optimum):
             else:
                 aim = at_rest + self.K[among, i] * self.beta[i]
             bounds = lower[np.newaxis], upper[np.newaxis]
-            smo = _core.WholeSmo(K, aim, *bounds, self.epsilon, self.machine.free, scale)
+            smo = _core.DenseSmo(K, aim, *bounds, self.epsilon, self.machine.free, scale)
             smo.start(point[np.newaxis])
             smo.run(0.0, float(gap), _REFIT_STEPS, never)
             point[:] = smo.beta

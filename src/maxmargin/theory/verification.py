@@ -14,7 +14,7 @@ from scipy import sparse
 from maxmargin.certificate import Certificate, Status
 from maxmargin.data.arrays import Matrix
 from maxmargin.estimators._checks import without_names
-from maxmargin.estimators.linear import decision_values
+from maxmargin.estimators._linear_predictions import decision_values
 from maxmargin.objectives import Intercept
 from maxmargin.solution import Solution
 from maxmargin.theory.models import ours
@@ -259,7 +259,7 @@ def _relative(claim: Certificate, found: Values, rounding: float, tol: float) ->
 
 
 def _convexity(posed: Posed | PosedJoint, claim: Certificate) -> Iterator[Check]:
-    """Look at all eigenvalues of a kernel matrix of which nobody knows whether it is one."""
+    """Compute all eigenvalues of a kernel matrix that is not known to be semidefinite."""
     if posed.kernel is None or posed.X.shape[0] > _FEW:
         return
     K = np.asarray(kernel_values(posed.kernel, posed.X, posed.X, EXTENDED), dtype=np.float64)

@@ -20,7 +20,8 @@ def kernel_pegasos(objective, K, n_epochs, seed, *, batch_size=1, uniform=False,
     y, cost = objective.problem.y, objective.problem.cost
     n, lam = len(y), 1.0 / cost.sum()
     K = K + feature**2
-    alpha, points, shares = np.zeros(n), [np.zeros(n)], []
+    alpha, points = np.zeros(n), [np.zeros(n)]
+    shares: list[float] = []
     g_sum, visits = np.zeros(n), np.zeros(n)
     source, t, horizon = epochs(n, batch_size, Random(seed), uniform), 0, 0
     for epoch in (next(source) for _ in range(n_epochs)):

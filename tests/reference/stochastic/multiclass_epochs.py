@@ -20,7 +20,9 @@ def descend(objective, n_epochs, seed, move, *, batch_size=1, uniform=False, ave
     X, y, cost = objective.problem.X, objective.labels, objective.problem.cost
     n, K = len(y), objective.n_classes
     X = np.c_[X, np.full(n, feature)]
-    W, points, shares = np.zeros((K, X.shape[1])), [], []
+    W = np.zeros((K, X.shape[1]))
+    points: list[np.ndarray] = []
+    shares: list[float] = []
     faced, visits = np.zeros((n, K)), np.zeros(n)
     source, t, horizon = epochs(n, batch_size, Random(seed), uniform), 0, 0
     for epoch in (next(source) for _ in range(n_epochs)):

@@ -36,7 +36,9 @@ def pegasos(objective, n_epochs, seed, *, batch_size=1, uniform=False, radius=np
     X, y, cost = objective.problem.X, objective.problem.y, objective.problem.cost
     n, lam = len(y), 1.0 / cost.sum()
     X = np.c_[X, np.full(n, feature)]
-    w, points, shares = np.zeros(X.shape[1]), [], []
+    w = np.zeros(X.shape[1])
+    points: list[np.ndarray] = []
+    shares: list[float] = []
     g_sum, visits = np.zeros(n), np.zeros(n)
     source, t, horizon = epochs(n, batch_size, Random(seed), uniform), 0, 0
     for epoch in (next(source) for _ in range(n_epochs)):

@@ -16,7 +16,8 @@ def sgd(objective, n_epochs, seed, step, *, rule="plain", batch_size=1, momentum
     X, y, cost = objective.problem.X, objective.problem.y, objective.problem.cost
     n, lam = len(y), 1.0 / cost.sum() if objective.loss.regularized else 0.0
     X = np.c_[X, np.full(n, feature)]
-    w, memory, points = np.zeros(X.shape[1]), (0.0, 0.0), []
+    w, memory = np.zeros(X.shape[1]), (0.0, 0.0)
+    points: list[np.ndarray] = []
     g_sum, visits, mistakes = np.zeros(n), np.zeros(n), 0
     source, t, horizon = epochs(n, batch_size, Random(seed)), 0, 0
     for epoch in (next(source) for _ in range(n_epochs)):

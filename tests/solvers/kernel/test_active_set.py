@@ -8,6 +8,7 @@ from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status
 from maxmargin.kernels import Gaussian
 from maxmargin.solvers.kernel import active_set as smo_active
 from maxmargin.solvers.kernel import smo
+from recording import recording
 
 
 def blobs(n, flip=0.1, seed=0):
@@ -55,9 +56,8 @@ def one_problem(kind):
 def test_every_problem_can_be_handed_over_to_float64(kind, tol, monkeypatch):
     model, y, X = one_problem(kind)
     expected = model.set_params(tol=tol).fit(X, y).solutions_[0].certificate
-    handed = []
-    solve = smo_active.solve_active
-    monkeypatch.setattr(smo_active, "solve_active", lambda *args: handed.append(1) or solve(*args))
+    solve, handed = recording(smo_active.solve_active)
+    monkeypatch.setattr(smo_active, "solve_active", solve)
     monkeypatch.setattr(smo, "_PAIR_WORK_PER_VALUE", 0)
     found = model.fit(X, y).solutions_[0]
     assert handed

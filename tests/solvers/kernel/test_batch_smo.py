@@ -130,7 +130,9 @@ def parts(order, free=True, masses=(0.0, 0.0)):
     K = kernels.Gaussian(0.5)(X, X)
     samples, signs = order.astype(np.int32), np.where(y[order] > 0, 1.0, -1.0)
     twice = (np.tile(samples, 2), np.append(signs, -signs), np.tile(1.0 + order % 3, 2))
-    return _core.Parts(K, np.array([40, 80], np.int32), *twice, np.array(masses), free), signs
+    return _core.ProblemBatch(
+        K, np.array([40, 80], np.int32), *twice, np.array(masses), free
+    ), signs
 
 
 @pytest.mark.parametrize(("free", "mass"), [(True, 0.0), (False, 0.0), (True, 8.0)])
@@ -140,12 +142,12 @@ def test_the_order_of_samples_and_the_names_of_labels_do_not_matter(free, mass):
         two, signs = parts(first, free, (mass, mass))
         beta = np.zeros(80)
         assert all(outcome.satisfied for outcome in two.solve(np.zeros(2), 1e-9, 500, never, beta))
-        one, other = two.judge(beta)
+        one, other = two.certify(beta)
         np.testing.assert_allclose(beta[:40], -beta[40:], atol=1e-4)
         assert (beta[:40] * signs >= 0.0).all()
         if mass:
             assert np.abs(beta[:40]).sum() == pytest.approx(8.0)
-        values += [one.tally.conjugates - 0.5 * one.square, other.tally.losses]
+        values += [one.sums.conjugates - 0.5 * one.square, other.sums.losses]
         assert one.b == pytest.approx(-other.b, abs=1e-4)
     np.testing.assert_allclose(values[::2], values[0], rtol=1e-6)
     np.testing.assert_allclose(values[1::2], values[1], rtol=1e-3)
@@ -171,7 +173,7 @@ def test_who_says_stop_is_heard():
 def test_parts_that_do_not_fit_are_refused(ends, samples, message):
     ones, n = np.ones(2), len(ends)
     with pytest.raises(ValueError, match=message):
-        _core.Parts(
+        _core.ProblemBatch(
             np.eye(3), np.array(ends, np.int32), np.array(samples, np.int32), ones, ones,
             np.zeros(n), True,
         )  # fmt: skip

@@ -13,14 +13,7 @@ from maxmargin.losses import HINGE
 from maxmargin.objectives import PrimalDual
 from maxmargin.objectives.crammer_singer import CrammerSingerObjective
 from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObjective
-from maxmargin.solvers import (
-    SMO,
-    ClassSMO,
-    CrammerSinger,
-    Monitor,
-    Start,
-    Stopping,
-)
+from maxmargin.solvers import SMO, ClassSMO, CrammerSinger, Monitor, Start, Stopping
 from maxmargin.solvers.kernel import crammer_singer as class_smo
 from maxmargin.solvers.kernel.row_source import KernelSamples
 from reference.kernel import crammer_singer as textbook
@@ -82,7 +75,7 @@ def test_alpha_stays_in_its_simplex_and_the_pulls_belong_to_it(intercept):
         assert (alpha >= 0.0).all()
         np.testing.assert_allclose(alpha.sum(axis=1), cost, rtol=1e-12)
         pull = ~own + K @ (cost[:, None] * own - alpha)
-        np.testing.assert_allclose(engine.pull.reshape(5, 80).T, pull, atol=1e-5)
+        np.testing.assert_allclose(engine.scores.reshape(5, 80).T, pull, atol=1e-5)
 
 
 def test_centred_rows_are_those_of_the_samples_seen_from_a_point():

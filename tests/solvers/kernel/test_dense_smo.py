@@ -33,7 +33,7 @@ def test_lanes_and_what_is_left_of_them_see_every_sample(n):
     values = []
     for order in (np.arange(n), np.arange(n)[::-1], np.roll(np.arange(n), 1)):
         signs = y[order]
-        smo = _core.WholeSmo(
+        smo = _core.DenseSmo(
             np.ascontiguousarray(K[np.ix_(order, order)]), signs,
             np.minimum(signs, 0.0)[None], np.maximum(signs, 0.0)[None], 0.0, True,
         )  # fmt: skip
@@ -51,7 +51,7 @@ def test_sums_of_every_group_are_kept():
     begin = np.zeros((2, 40))
     for group in range(2):
         begin[group, np.flatnonzero(upper[group])[:3]] = 1.0
-    smo = _core.WholeSmo(K, np.zeros(40), lower, upper, 0.0, True)
+    smo = _core.DenseSmo(K, np.zeros(40), lower, upper, 0.0, True)
     smo.start(begin)
     smo.run(1e-8, 0.0, 1000, never)
     for group in range(2):

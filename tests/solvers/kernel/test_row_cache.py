@@ -51,9 +51,18 @@ def test_a_halt_within_an_outer_step_changes_nothing():
 
     zeros, ones = np.zeros(200), np.ones(200)
     smo = _core.Smo(
-        _core.KernelRows(rows, 200), y, np.where(y < 0, -ones, zeros), np.where(y > 0, ones, zeros),
-        np.zeros(200, dtype=np.uint8), 0.0, True, 100, 120,
-    )  # fmt: skip
+        _core.KernelRows(rows, 200),
+        _core.SmoProblem(
+            y,
+            np.where(y < 0, -ones, zeros),
+            np.where(y > 0, ones, zeros),
+            np.zeros(200, dtype=np.uint8),
+            0.0,
+            True,
+        ),
+        100,
+        120,
+    )
     smo.run(0.0, 0.0, 1, lambda: False)
     beta, residual, before = smo.beta, smo.residual, len(asked)
     smo.run(0.0, 0.0, 5, lambda: len(asked) > before)
@@ -169,9 +178,12 @@ def test_memory_beyond_the_first_rows_is_taken_as_rows_come_again():
     def solved(C, tol, first):
         lower, upper = C * np.minimum(y, 0.0), C * np.maximum(y, 0.0)
         smo = _core.Smo(
-            KernelSamples(Gaussian(5.0), X).rows(), y, lower, upper, np.zeros(n, dtype=np.uint8),
-            0.0, True, 128, n, first,
-        )  # fmt: skip
+            KernelSamples(Gaussian(5.0), X).rows(),
+            _core.SmoProblem(y, lower, upper, np.zeros(n, dtype=np.uint8), 0.0, True),
+            128,
+            n,
+            first,
+        )
         smo.run(tol, 0.0, 10_000, lambda: False)
         return smo
 

@@ -1,12 +1,14 @@
 """Kernel rows and predictions are the formula's, in any storage, with any number of threads."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from maxmargin import SVC
 from maxmargin.kernels import Cosine, Gaussian, Linear, Polynomial, Sigmoid
-from maxmargin.solvers.kernel import row_source as kernel_samples
+from maxmargin.solvers.kernel import float32_rows
 from maxmargin.solvers.kernel.row_source import KernelSamples
 from synthetic import overlapping, store
 
@@ -135,10 +137,11 @@ def test_any_number_of_rows_is_predicted(storage, m):
     kernel = Gaussian(0.3)
     samples, rows = KernelSamples(kernel, store(X, storage)), store(Z[:m], storage)
     values, square = samples.prepared(rows)
-    parts = (values.data, values.indices, values.indptr) if sparse.issparse(values) else (values,)
+    parts = float32_rows.core_arrays(values)
     coef = np.random.default_rng(0).normal(size=(2, len(X)))
     out = np.full((m, 2), np.nan)
-    samples.rows().predict(*parts, square, coef, np.array([len(X)], dtype=np.int32), out, 1)
+    source: Any = samples.rows()
+    source.predict(*parts, square, coef, np.array([len(X)], dtype=np.int32), out, 1)
     np.testing.assert_allclose(out, kernel(Z[:m], X) @ coef.T, atol=1e-4)
 
 
@@ -169,8 +172,8 @@ def test_pairs_of_sparse_samples_are_the_formula_whatever_the_window_and_the_str
 def test_samples_are_compressed_block_by_block(monkeypatch):
     X = indicators(500)
     whole, square = KernelSamples(Gaussian(0.03), X).own
-    monkeypatch.setattr(kernel_samples, "_VALUES_PER_BLOCK", 1000)
-    monkeypatch.setattr(kernel_samples, "_WORTH_THREADS", 1)
+    monkeypatch.setattr(float32_rows, "_VALUES_PER_BLOCK", 1000)
+    monkeypatch.setattr(float32_rows, "_MIN_THREADED", 1)
     for n_threads in (1, 3):
         parts, again = KernelSamples(Gaussian(0.03), X, n_threads).own
         np.testing.assert_array_equal(parts.toarray(), whole.toarray())

@@ -3,17 +3,19 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import svm
 
 from maxmargin import SMO, SVC, Intercept, Problem, Status, _core, certify
 from maxmargin.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, User
 from maxmargin.losses import HINGE, SQUARED_HINGE, regression_loss
 from maxmargin.objectives import KernelObjective, LinearObjective
 from maxmargin.runtime import monitor as base
+from maxmargin.runtime.stall import StallDetector
 from maxmargin.solvers import Monitor, Start, Stopping
+from maxmargin.solvers.kernel import kernel_sums
 from maxmargin.solvers.kernel import smo as smo_module
 from maxmargin.solvers.kernel.row_source import KernelSamples
 from reference.kernel.smo import simplified_smo
-from sklearn import svm
 
 KERNELS = [Linear(), Gaussian(0.3), Polynomial(0.2, 3, 1.0), Laplacian(0.3)]
 EACH_KERNEL = pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
@@ -206,9 +208,9 @@ def test_doubt_is_met_by_float64_at_the_kinks(loss, monkeypatch):
         raise AssertionError("all sums were made in float64")
 
     objective = make(Gaussian(0.3), loss, n=600, C=10.0)
-    monkeypatch.setattr(smo_module, "affords_float64", lambda *_: False)
-    monkeypatch.setattr(smo_module, "exact_values", dear)
-    monkeypatch.setattr(smo_module, "_values", lambda *_: np.zeros(600))
+    monkeypatch.setattr(kernel_sums, "affords_float64", lambda *_: False)
+    monkeypatch.setattr(kernel_sums, "exact_values", dear)
+    monkeypatch.setattr(smo_module, "values_at", lambda *_: np.zeros(600))
     monkeypatch.setattr(smo_module, "_PAIR_WORK_PER_VALUE", np.inf)  # no float64 matrix either
     solution = solve(objective, 2e-6, SMO(small=0))
     assert solution.status is Status.OPTIMAL
@@ -270,10 +272,9 @@ def test_settings_are_checked(settings):
 def test_residuals_are_right_however_many_rows_are_kept(capacity):
     X, y = samples(200)
     kernel, objective = Gaussian(0.3), make(Gaussian(0.3), X=X, y=y, C=10.0)
-    smo = _core.Smo(
-        KernelSamples(kernel, X).rows(), y, objective.box.lower, objective.box.upper,
-        np.zeros(200, dtype=np.uint8), 0.0, True, 16, capacity,
-    )  # fmt: skip
+    lower, upper, group = objective.box.lower, objective.box.upper, np.zeros(200, dtype=np.uint8)
+    problem = _core.SmoProblem(y, lower, upper, group, 0.0, True)
+    smo = _core.Smo(KernelSamples(kernel, X).rows(), problem, 16, capacity)
     for _ in range(30):
         smo.run(0.0, 0.0, 1, lambda: False)
         expected = y - kernel(X, X) @ smo.beta
@@ -283,7 +284,7 @@ def test_residuals_are_right_however_many_rows_are_kept(capacity):
 
 def made_to_talk(monkeypatch, report, n=3000):
     """Solve a problem with something to say at every look at the clock."""
-    monkeypatch.setattr(base, "SECONDS_PER_WORD", 0.0)
+    monkeypatch.setattr(base, "REPORT_INTERVAL", 0.0)
     X, y = samples(n)
     objective = make(Gaussian(1.0), X=X, y=y, C=10.0)
     monitor = Monitor(objective, Stopping(1e-4), report=report)
@@ -315,7 +316,7 @@ def test_who_waits_can_stop_the_work(monkeypatch):
 
 
 def test_verbose_speaks_between_looks(monkeypatch, capfd):
-    monkeypatch.setattr(base, "SECONDS_PER_WORD", 0.0)
+    monkeypatch.setattr(base, "REPORT_INTERVAL", 0.0)
     model = SVC(verbose=1).fit(*samples(3000))
     lines = capfd.readouterr().err.splitlines()
     assert sum("gap" in line for line in lines) == len(model.history_)
@@ -325,17 +326,16 @@ def test_verbose_speaks_between_looks(monkeypatch, capfd):
 def test_sums_go_to_float64_before_a_stall_is_reported(monkeypatch):
     """With float32 sums, points that get no better are a reason for better sums."""
     sharpness = []
-    sums = smo_module._sums
+    sums = kernel_sums.values_with_error
 
     def spied(objective, beta, z, doubts, monitor):
         sharpness.append(doubts)
         return sums(objective, beta, z, doubts, monitor)
 
-    monkeypatch.setattr(smo_module, "_sums", spied)
-    monkeypatch.setattr(smo_module, "affords_float64", lambda *_: False)
+    monkeypatch.setattr(smo_module, "values_with_error", spied)
+    monkeypatch.setattr(kernel_sums, "affords_float64", lambda *_: False)
     monkeypatch.setattr(KernelObjective, "gap_check_interval", 1)
-    monkeypatch.setattr(smo_module, "_IN_VAIN", 1)
-    monkeypatch.setattr(smo_module.StallDetector, "reached", lambda *_: len(sharpness) == 2)
+    monkeypatch.setattr(StallDetector, "count", lambda *_: len(sharpness) == 2)
     X, y = samples(1500)
     solution = solve(make(Gaussian(1.0), X=X, y=y), tol=1e-4)
     assert solution.status is Status.OPTIMAL
@@ -350,10 +350,9 @@ def test_a_working_set_without_a_pair_of_one_group_is_not_the_end():
     beta, residual = np.zeros(2 * n), np.ones(2 * n)
     beta[0], residual[0] = 1.0, 0.0  # the one of the first group that may fall
     beta[n:-1], residual[n:-1] = 1.0, 0.0  # and the last one alone may rise
-    smo = _core.Smo(
-        KernelSamples(Gaussian(1.0), X).rows(), np.zeros(2 * n), np.zeros(2 * n), np.ones(2 * n),
-        group, 0.0, True, 4, 100,
-    )  # fmt: skip
+    zeros, ones = np.zeros(2 * n), np.ones(2 * n)
+    problem = _core.SmoProblem(zeros, zeros, ones, group, 0.0, True)
+    smo = _core.Smo(KernelSamples(Gaussian(1.0), X).rows(), problem, 4, 100)
     smo.go_on(beta, residual, 0.0)
     smo.run(1e-9, 0.0, 1, lambda: False)
     assert smo.steps > 0

@@ -11,7 +11,7 @@ from maxmargin.kernels import Gaussian, Kernel, Linear, User
 from maxmargin.losses import HINGE, Loss, regression_loss
 from maxmargin.runtime.interrupt import Interrupt
 from maxmargin.solvers import Monitor, Start, Stopping
-from maxmargin.solvers.kernel import smo
+from maxmargin.solvers.kernel import row_cache
 from maxmargin.solvers.kernel import subset_start as screening
 from maxmargin.solvers.kernel.row_source import KernelSamples
 
@@ -21,7 +21,7 @@ TUBE = regression_loss("epsilon_insensitive", 0.2)
 @pytest.fixture
 def from_few(monkeypatch):
     """Screen small problems too."""
-    monkeypatch.setattr(screening, "_MANY", 64)
+    monkeypatch.setattr(screening, "_MIN_SAMPLES", 64)
 
 
 def objective(
@@ -47,7 +47,7 @@ def objective(
 
 def part_of(problem):
     form, samples = problem.standard_form(), KernelSamples(problem.kernel, problem.problem.X)
-    engine = partial(SMO()._engine, form, samples)
+    engine = partial(SMO().engine, form, samples)
     return screening.Screening(form, samples, engine, Monitor(problem, Stopping(1e-3)))
 
 
@@ -62,7 +62,7 @@ def solve(problem, stopping=None, **settings):
 def test_the_optimum_is_the_same(from_few, monkeypatch, loss, storage, noise):
     problem = objective(loss, noise=noise, storage=storage)
     started = solve(problem)
-    monkeypatch.setattr(screening, "_MANY", 10**9)
+    monkeypatch.setattr(screening, "_MIN_SAMPLES", 10**9)
     plain = solve(problem)
     assert started.status is plain.status is Status.OPTIMAL
     assert started.certificate.dual == pytest.approx(plain.certificate.dual, rel=2e-6)
@@ -72,7 +72,7 @@ def test_the_optimum_is_the_same(from_few, monkeypatch, loss, storage, noise):
 def test_few_support_vectors_need_few_whole_rows(from_few, monkeypatch):
     problem = objective(noise=0.0, n=6000, kernel=Gaussian(0.05), margin=0.5)
     started = solve(problem, Stopping(1e-3))
-    monkeypatch.setattr(screening, "_MANY", 10**9)
+    monkeypatch.setattr(screening, "_MIN_SAMPLES", 10**9)
     plain = solve(problem, Stopping(1e-3))
     assert started.info.rows < 0.2 * plain.info.rows
     assert started.n_iter > 0
@@ -143,7 +143,7 @@ def test_parts_without_weight_are_passed_over(from_few):
 @pytest.fixture
 def short_of_rows(monkeypatch):
     """Make the cache of cheap rows so small that it does not hold all of 1200."""
-    monkeypatch.setattr(smo, "_CACHE_IF_CHEAP", {32: 0.2})
+    monkeypatch.setattr(row_cache, "_CACHE_IF_CHEAP", {32: 0.2})
 
 
 def shrunk(problem, monkeypatch, stopping=None):
@@ -172,7 +172,7 @@ def test_samples_that_no_longer_matter_are_left_out(
     shorter, parts = shrunk(problem, monkeypatch)
     assert parts
     assert max(parts) < 0.8 * 1200
-    monkeypatch.setattr(screening, "_MANY", 10**9)
+    monkeypatch.setattr(screening, "_MIN_SAMPLES", 10**9)
     plain = solve(problem, Stopping(1e-4), working_set=32)
     assert shorter.status is plain.status is Status.OPTIMAL
     assert shorter.certificate.dual == pytest.approx(plain.certificate.dual, rel=2e-4)
@@ -198,15 +198,15 @@ def test_a_stop_while_samples_are_left_out_keeps_what_can_be_told(
     from_few, short_of_rows, monkeypatch, rounds, moment
 ):
     problem, interrupt = objective(noise=0.3), Interrupt()
-    tell, calls = screening.Screening._tell, []
+    tell, calls = screening.Screening._update, []
 
     def tell_and_stop(self, some, change):
         calls.append(self.before)
         interrupt.requested = sum(before > 0 for before in calls) >= rounds
         return tell(self, some, change)
 
-    monkeypatch.setattr(screening.Screening, "_tell", tell_and_stop)
-    monkeypatch.setattr(screening, "_MOMENT", moment)
+    monkeypatch.setattr(screening.Screening, "_update", tell_and_stop)
+    monkeypatch.setattr(screening, "_SUMMED_AFTER_STOP", moment)
     monitor = Monitor(problem, Stopping(1e-9), interrupt)
     solution = SMO(small=0, working_set=32).solve(problem, monitor, Start())
     assert solution.status is Status.INTERRUPTED

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn import svm
 
+from choices import ALL_INTERCEPTS
 from maxmargin import Intercept, Status, _core
 from maxmargin.losses import HINGE
 from maxmargin.objectives import PrimalDual
@@ -15,20 +17,9 @@ from maxmargin.objectives.balance import balance
 from maxmargin.solvers import CrammerSinger, Monitor, Start, Stopping
 from reference.linear import crammer_singer as textbook
 from reference.random import Random
-from sklearn import svm
-from synthetic import (
-    DTYPES,
-    INTERCEPTS,
-    STORAGES,
-    classes,
-    joint,
-    objective_of,
-    store,
-    weights_for,
-)
+from synthetic import DTYPES, INTERCEPTS, STORAGES, classes, joint, objective_of, store, weights_for
 from synthetic import solve as solve_binary
 
-ALL_INTERCEPTS = pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
 FOREVER = 1e9
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -49,11 +40,11 @@ class Core:
         self.sweep, self.random = _core.Sweep(n), _core.Random(seed)
 
     def run(self, epochs, target=0.0, seconds=FOREVER):
-        _core.crammer_singer(
-            self.objective.problem.rows, self.objective.classes, self.alpha, self.W, self.w_bias,
-            self.anchor, self.feature, False, self.order, self.sweep, self.random, textbook.RELAX,
-            epochs, target, seconds,
-        )  # fmt: skip
+        rows, classes = self.objective.problem.rows, self.objective.classes
+        bias = _core.ClassBias(self.feature, False, self.w_bias, self.anchor)
+        state = _core.ClassState(self.alpha, bias, self.order, self.sweep, self.random)
+        budget = _core.SweepBudget(epochs, target, seconds)
+        _core.crammer_singer(rows, classes, state, self.W, textbook.RELAX, budget)
 
 
 def made_core(K=5, seed=0, storage="dense", dtype=np.float64, d=11, *, narrow=False):
@@ -65,7 +56,7 @@ def made_core(K=5, seed=0, storage="dense", dtype=np.float64, d=11, *, narrow=Fa
 # ---- the epoch
 
 
-def compare_with_twin(core, K, epochs, close):
+def assert_equal_to_twin(core, K, epochs, close):
     X, y = classes(d=11, n_classes=K)
     cost = core.objective.problem.cost
     alpha = np.zeros((60, K))
@@ -94,7 +85,7 @@ def compare_with_twin(core, K, epochs, close):
 @pytest.mark.parametrize("dtype", DTYPES, ids=["float32", "float64"])
 def test_epochs_equal_the_twin(K, storage, dtype):
     core = made_core(K, 1, storage, dtype)
-    compare_with_twin(core, K, 6, {"rtol": 1e-9, "atol": 1e-11})
+    assert_equal_to_twin(core, K, 6, {"rtol": 1e-9, "atol": 1e-11})
 
 
 @pytest.mark.parametrize("K", [2, 3, 8, 10, 30, 60])
@@ -103,7 +94,7 @@ def test_epochs_equal_the_twin(K, storage, dtype):
 def test_epochs_in_float32_are_those_of_the_twin_but_for_rounding(K, storage, dtype):
     core = made_core(K, 1, storage, dtype, narrow=True)
     assert core.W.dtype == np.float32
-    compare_with_twin(core, K, 4, {"rtol": 1e-4, "atol": 1e-4})
+    assert_equal_to_twin(core, K, 4, {"rtol": 1e-4, "atol": 1e-4})
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -51,3 +51,12 @@ def test_sampled_rows_without_cost_leave_the_usual_feature():
     objective = LinearObjective(Problem(X, y, cost), HINGE, Intercept.FREE)
     typical = np.sqrt(np.average(objective.diagonal, weights=cost))
     assert short_bias_of(objective).feature == pytest.approx(0.15 * typical)
+
+
+@pytest.mark.parametrize("labels", ["noiseless", "random"])
+def test_a_penalised_intercept_takes_few_epochs_too(labels):
+    X, y = wide(n=10_000)
+    y = y if labels == "noiseless" else np.random.default_rng(1).choice([-1.0, 1.0], size=len(y))
+    model = free_svc(loss="hinge", solver="dual_cd", penalized_intercept=True, random_state=0)
+    model.set_params(max_iter=30).fit(X, y)
+    assert model.certificate_.status is Status.OPTIMAL

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import l1_min_c
 
+from choices import ALL_INTERCEPTS
 from maxmargin import Intercept, LinearObjective, LinearSVC, Problem, Status, _core
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.objectives.base import PrimalDual
@@ -14,9 +15,8 @@ from maxmargin.runtime.interrupt import Interrupt
 from maxmargin.solvers import Monitor, Start, Stopping
 from maxmargin.solvers.linear.l1 import L1
 from reference.linear import l1 as textbook
-from synthetic import DTYPES, INTERCEPTS, STORAGES, overlapping, store, weights_for
+from synthetic import DTYPES, STORAGES, overlapping, store, weights_for
 
-ALL_INTERCEPTS = pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
 ALL_STORAGES = pytest.mark.parametrize("storage", STORAGES)
 EXTENDED = np.longdouble
 
@@ -25,7 +25,8 @@ def go_on():
     return False
 
 
-def posed(X, y, C=1.0, intercept=Intercept.PENALIZED, *, scaling=1.0, weights=None):
+def posed(data, C=1.0, intercept=Intercept.PENALIZED, *, scaling=1.0, weights=None):
+    X, y = data
     cost = np.full(len(y), C) if weights is None else C * weights
     return L1Objective(Problem(X, y, cost), SQUARED_HINGE, intercept, scaling)
 
@@ -51,7 +52,7 @@ def pair(storage, dtype, intercept, n=40, d=12, scaling=2.0):
     return core, twin
 
 
-def agree(core, twin):
+def assert_agree(core, twin):
     np.testing.assert_allclose(core.w, twin.w, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(core.residual, twin.r, rtol=1e-7, atol=1e-8)
     assert core.primal == pytest.approx(twin.primal, rel=1e-9)
@@ -66,11 +67,11 @@ def agree(core, twin):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_epochs_equal_their_twin(storage, dtype, intercept):
     core, twin = pair(storage, dtype, intercept)
-    agree(core, twin)
+    assert_agree(core, twin)
     for _ in range(3):
         core.descend(10, 0.0, go_on)
         twin.descend()
-        agree(core, twin)
+        assert_agree(core, twin)
     assert core.epochs == 30
 
 
@@ -82,7 +83,7 @@ def test_a_newton_step_equals_its_twin(storage, intercept):
     twin.descend()
     core.newton(1e-13, 500, go_on)
     twin.newton()
-    agree(core, twin)
+    assert_agree(core, twin)
 
 
 def test_columns_may_be_packed_in_parts():
@@ -129,7 +130,7 @@ def test_columns_that_do_not_exist_are_refused(features):
 def test_the_optimum_is_that_of_the_quadratic_program(shape, C, intercept):
     X, y = overlapping(*shape)
     weights = weights_for(len(y))
-    objective = posed(X, y, C, intercept, scaling=2.0, weights=weights)
+    objective = posed((X, y), C, intercept, scaling=2.0, weights=weights)
     solution = solve(objective)
     value, alpha = textbook.optimum(X, y, objective.problem.cost, intercept, 2.0)
     assert solution.status is Status.OPTIMAL
@@ -141,20 +142,20 @@ def test_the_optimum_is_that_of_the_quadratic_program(shape, C, intercept):
 @ALL_INTERCEPTS
 def test_more_columns_than_a_working_set_holds(intercept):
     X, y = overlapping(30, 3000)
-    solution = solve(posed(X, y, 0.05, intercept), tol=1e-8)
+    solution = solve(posed((X, y), 0.05, intercept), tol=1e-8)
     assert solution.status is Status.OPTIMAL
     assert 0 < np.count_nonzero(solution.w) <= 31
 
 
 def test_large_costs_are_proven_too():
     X, y = overlapping(30, 300)
-    solution = solve(posed(X, y, 1e4), tol=1e-6)
+    solution = solve(posed((X, y), 1e4), tol=1e-6)
     assert solution.status is Status.OPTIMAL
 
 
 @ALL_INTERCEPTS
 def test_a_warm_start_at_the_optimum_ends_at_once(intercept):
-    objective = posed(*overlapping(60, 8), 1.0, intercept)
+    objective = posed(overlapping(60, 8), 1.0, intercept)
     first = solve(objective)
     again = solve(objective, w=first.w, b=first.b, beta=first.beta)
     assert again.n_iter == 0
@@ -164,7 +165,7 @@ def test_a_warm_start_at_the_optimum_ends_at_once(intercept):
 def test_a_warm_start_without_losses_leaves_them():
     X, y = overlapping(20, 40)
     separating = 10.0 * np.linalg.lstsq(X, y, rcond=None)[0]
-    objective = posed(X, y, 1.0, Intercept.NONE)
+    objective = posed((X, y), 1.0, Intercept.NONE)
     assert objective.primal(separating, 0.0) == pytest.approx(np.abs(separating).sum())
     solution = solve(objective, w=separating, beta=np.zeros(20))
     assert solution.status is Status.OPTIMAL
@@ -175,7 +176,7 @@ def test_a_warm_start_without_losses_leaves_them():
 def test_all_storages_have_one_optimum(intercept):
     X, y = overlapping(60, 8)
     values = [
-        solve(posed(store(X, storage, dtype), y, 1.0, intercept)).certificate.primal
+        solve(posed((store(X, storage, dtype), y), 1.0, intercept)).certificate.primal
         for storage in STORAGES
         for dtype in DTYPES
     ]
@@ -184,8 +185,8 @@ def test_all_storages_have_one_optimum(intercept):
 
 def test_scaling_the_columns_scales_the_problem():
     X, y = overlapping(60, 8)
-    plain = solve(posed(X, y, 2.0, Intercept.NONE), tol=1e-11)
-    scaled = solve(posed(4.0 * X, y, 0.5, Intercept.NONE), tol=1e-11)
+    plain = solve(posed((X, y), 2.0, Intercept.NONE), tol=1e-11)
+    scaled = solve(posed((4.0 * X, y), 0.5, Intercept.NONE), tol=1e-11)
     np.testing.assert_allclose(4.0 * scaled.certificate.primal, plain.certificate.primal / 1.0)
     np.testing.assert_allclose(16.0 * scaled.w, 4.0 * plain.w, atol=1e-6)
 
@@ -199,7 +200,7 @@ def test_costs_too_small_for_any_weight_are_proven_to_be_exactly(intercept):
     columns = np.abs(X.T @ y).max()
     if intercept is Intercept.PENALIZED:
         columns = max(columns, abs(y.sum()))
-    below, above = (solve(posed(X, y, k * 0.5 / columns, intercept)) for k in (0.999, 1.01))
+    below, above = (solve(posed((X, y), k * 0.5 / columns, intercept)) for k in (0.999, 1.01))
     assert below.certificate.gap == 0.0
     assert below.n_iter == 0
     assert not below.w.any()
@@ -211,7 +212,7 @@ def test_with_a_free_intercept_the_means_of_the_classes_decide():
     up, down = (y > 0).sum(), (y < 0).sum()
     apart = np.abs(X[y > 0].mean(axis=0) - X[y < 0].mean(axis=0)).max()
     least = 60 / (4 * up * down * apart)
-    below, above = (solve(posed(X, y, k * least, Intercept.FREE)) for k in (0.999, 1.01))
+    below, above = (solve(posed((X, y), k * least, Intercept.FREE)) for k in (0.999, 1.01))
     assert not below.w.any()
     assert below.b == pytest.approx((up - down) / 60)
     assert above.w.any()
@@ -254,7 +255,7 @@ def test_certificates_hold_in_extended_precision(intercept, seed):
     y[:2] = 1.0, -1.0
     weights = rng.exponential(size=n) * (rng.random(n) < 0.9)
     weights[:2] = 1.0
-    objective = posed(X, y, 10.0 ** rng.uniform(-4, 4), intercept, scaling=1.5, weights=weights)
+    objective = posed((X, y), 10.0 ** rng.uniform(-4, 4), intercept, scaling=1.5, weights=weights)
     solution = solve(objective, tol=1e-10, max_iter=300)
     certificate = solution.certificate
     primal, dual = extended_bounds(objective, solution.w, solution.b, solution.beta)
@@ -267,7 +268,7 @@ def test_certificates_hold_in_extended_precision(intercept, seed):
 @ALL_INTERCEPTS
 def test_any_dual_point_bounds_any_primal_point(intercept):
     X, y = overlapping(40, 6)
-    objective, rng = posed(X, y, 1.0, intercept, scaling=2.0), np.random.default_rng(0)
+    objective, rng = posed((X, y), 1.0, intercept, scaling=2.0), np.random.default_rng(0)
     best = solve(objective).certificate.primal
     for _ in range(50):
         w, b = rng.normal(size=6), rng.normal() if intercept is not Intercept.NONE else 0.0
@@ -279,7 +280,7 @@ def test_any_dual_point_bounds_any_primal_point(intercept):
 
 def test_the_best_multiple_of_a_dual_point_is_taken():
     X, y = overlapping(40, 6)
-    objective = posed(X, y, 1.0, Intercept.NONE)
+    objective = posed((X, y), 1.0, Intercept.NONE)
     beta = objective.feasible(y * np.random.default_rng(0).random(40))
     assert np.abs(X.T @ beta).max() <= 1.0
     for scale in (0.9, 1.1):
@@ -289,13 +290,13 @@ def test_the_best_multiple_of_a_dual_point_is_taken():
 
 def test_a_point_without_beta_is_judged_by_its_own():
     X, y = overlapping(40, 6)
-    objective = posed(X, y, 0.1, Intercept.FREE)
+    objective = posed((X, y), 0.1, Intercept.FREE)
     judged = objective.judge(PrimalDual(solve(objective).w, 0.0, None))
     assert judged.certificate.relative_gap < 1e-3
 
 
 def test_an_intercept_is_refused_where_there_is_none():
-    objective = posed(*overlapping(40, 6), 1.0, Intercept.NONE)
+    objective = posed(overlapping(40, 6), 1.0, Intercept.NONE)
     with pytest.raises(ValueError, match="b must be 0"):
         objective.certify(PrimalDual(np.zeros(6), 1.0, np.zeros(40)))
 
@@ -324,7 +325,7 @@ def test_another_objective_is_refused():
     ],
 )
 def test_a_fit_that_is_stopped_returns_its_best_point(limits, status):
-    objective = posed(*overlapping(60, 40), 1e4)
+    objective = posed(overlapping(60, 40), 1e4)
     solution = solve(objective, tol=1e-12, **limits)
     assert solution.status is status
     assert np.isfinite(solution.certificate.primal)
@@ -332,7 +333,7 @@ def test_a_fit_that_is_stopped_returns_its_best_point(limits, status):
 
 
 def test_an_interrupt_ends_the_fit():
-    objective, interrupt = posed(*overlapping(60, 40), 1e4), Interrupt()
+    objective, interrupt = posed(overlapping(60, 40), 1e4), Interrupt()
     interrupt.requested = True
     solution = L1().solve(objective, Monitor(objective, Stopping(1e-12), interrupt), Start())
     assert solution.status is Status.INTERRUPTED

@@ -194,9 +194,11 @@ def test_the_first_epoch_is_that_of_every_class_alone(loss):
         sweep = _core.Sweep(len(X))
         sweep.share = 1.0  # no warm-up pass, and no scaling
         _core.dual_cd(
-            alone.problem.rows, alone.terms, alone.problem.squared_norms, _core.Bias(0.0, 0.0),
-            False, beta, w, order, sweep, _core.Random(3), 1, 0.0, 1e9,
-        )  # fmt: skip
+            _core.DualProblem(alone.problem.rows, alone.terms, alone.problem.squared_norms),
+            _core.DualState(beta, order, _core.Bias(0.0, 0.0), sweep, _core.Random(3)),
+            w,
+            _core.SweepBudget(1, 0.0, 1e9),
+        )
         np.testing.assert_allclose(one.beta, beta, rtol=1e-10, atol=1e-12)
         np.testing.assert_allclose(one.dual, sweep.dual, rtol=1e-10)
         np.testing.assert_allclose(one.threshold, 0.25 * sweep.violation, rtol=1e-10)
@@ -348,16 +350,16 @@ def test_a_callback_gets_the_samples_as_they_were_given(multi_class):
         def setup(self, estimator, context):
             pass
 
-        def on_fit_task_begin(self, estimator, context, *, X=None):  # noqa: ARG002
+        def on_fit_task_begin(self, estimator, context, *, X=None):
             seen.append(X)
 
-        def on_fit_task_end(self, estimator, context):  # noqa: ARG002
+        def on_fit_task_end(self, estimator, context):
             return False
 
         def teardown(self, estimator, context):
             pass
 
-    seen = []
+    seen: list[np.ndarray | None] = []
     X, numbers = zeros()
     free_svc(multi_class=multi_class).set_callbacks(Watcher()).fit(X, numbers)
     given = [rows for rows in seen if rows is not None]

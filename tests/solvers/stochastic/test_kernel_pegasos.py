@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
+from choices import HINGES, REGULARIZED_LOSSES
 from maxmargin import (
     SMO,
     SVC,
@@ -18,7 +19,7 @@ from maxmargin import (
     _core,
 )
 from maxmargin.kernels import Gaussian, Laplacian, Linear, Precomputed
-from maxmargin.losses import HINGE, PERCEPTRON, SQUARED_HINGE
+from maxmargin.losses import HINGE, PERCEPTRON
 from maxmargin.objectives import certify
 from maxmargin.solvers import Monitor, Start, Stopping
 from maxmargin.solvers.kernel import row_source as kernel_samples
@@ -26,11 +27,8 @@ from maxmargin.solvers.stochastic.epochs import Iterate, curvature
 from maxmargin.solvers.stochastic.kernel_pegasos import KernelDescent, KernelPegasosStream
 from maxmargin.solvers.stochastic.pegasos import PegasosMethod
 from reference.stochastic.kernel_pegasos import kernel_pegasos as twin
-from synthetic import LOSSES, REGULARIZED, STORAGES, TUBE, as_float32, data_for, store, weights_for
+from synthetic import STORAGES, TUBE, as_float32, data_for, store, weights_for
 
-REGULARIZED_LOSSES = pytest.mark.parametrize(
-    "loss", [LOSSES[name] for name in REGULARIZED], ids=REGULARIZED
-)
 FEATURE, ANCHOR = 1.5, 0.25
 
 
@@ -62,11 +60,9 @@ class Core:
         self.method = PegasosMethod(self.settings, objective, self.iterate, bias, self.offset)
 
     def run(self, epochs, seconds=1e9):
-        descent = self.descent
-        _core.descend(
-            descent.rows, descent.objective.terms, self.method.core, descent.sampler,
-            descent.window, descent.random, epochs, False, seconds,
-        )  # fmt: skip
+        descent, budget = self.descent, _core.EpochBudget(epochs, False, seconds)
+        state = _core.EpochState(descent.sampler, descent.window, descent.random)
+        _core.descend(descent.rows, descent.objective.terms, self.method.core, state, budget)
 
 
 def assert_equal_to_twin(loss, epochs, seed, **settings):
@@ -255,7 +251,7 @@ def expansion(one, X):
 
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("intercept", list(Intercept)[:2], ids=lambda i: i.value)
-@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=["hinge", "squared_hinge"])
+@HINGES
 def test_a_stream_learns(loss, storage, intercept):
     X, y = data_for(HINGE, 400)
     X, one = store(X, storage), stream(loss=loss, intercept=intercept)

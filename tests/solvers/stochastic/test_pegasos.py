@@ -1,67 +1,28 @@
 """The compiled steps of Pegasos equal their NumPy twin, and do what the theorem says."""
 
 import math
-import pickle
+from typing import Any
 
-import joblib
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import scale
 
-from maxmargin import Intercept, Problem, Status, _core
+from choices import ALL_INTERCEPTS, AVERAGES, REGULARIZED_LOSSES
+from compiled.stochastic.pegasos import ANCHOR, FEATURE, Core
+from maxmargin import Intercept, Status, _core
 from maxmargin.losses import HINGE
 from maxmargin.objectives import certify
 from maxmargin.solvers import Monitor, Start, Stopping
-from maxmargin.solvers.stochastic.epochs import Descent, Iterate, curvature
-from maxmargin.solvers.stochastic.pegasos import Pegasos, PegasosMethod, PegasosStream, batch_seed
+from maxmargin.solvers.stochastic.epochs import Descent
+from maxmargin.solvers.stochastic.pegasos import Pegasos
 from reference.stochastic.pegasos import pegasos as twin
-from synthetic import (
-    INTERCEPTS,
-    LOSSES,
-    REGULARIZED,
-    STORAGES,
-    free_svr,
-    objective_of,
-    solve,
-    store,
-    weights_for,
-)
-
-REGULARIZED_LOSSES = pytest.mark.parametrize(
-    "loss", [LOSSES[name] for name in REGULARIZED], ids=REGULARIZED
-)
-AVERAGES = pytest.mark.parametrize("averaging", ["none", "uniform", "suffix", "weighted"])
-FEATURE, ANCHOR = 1.5, 0.25
+from synthetic import LOSSES, STORAGES, free_svr, larger, objective_of, solve, store, weights_for
 
 
 def make(loss=HINGE, intercept=Intercept.PENALIZED, **kwargs):
     return objective_of(loss, intercept, C=0.8, weights=weights_for(60), **kwargs)
-
-
-class Core:
-    """Pegasos without its judge: so many epochs, in one call or in many."""
-
-    def __init__(self, objective, seed, X=None, **settings):
-        self.settings = Pegasos(**settings)
-        self.objective = objective
-        problem = objective.problem
-        self.rows = problem.rows if X is None else Problem(X, problem.y, problem.cost).rows
-        uniform = self.settings.sampling == "uniform"
-        size = self.settings.rows_a_step(objective.problem.n_samples)
-        self.descent = Descent(objective, size, seed, uniform=uniform)
-        self.iterate = Iterate(problem.n_features)
-        self.iterate.core.b = ANCHOR
-        self.offset = curvature(objective)
-        bias = _core.Bias(FEATURE, ANCHOR)
-        self.method = PegasosMethod(self.settings, objective, self.iterate, bias, self.offset)
-
-    def run(self, epochs, seconds=1e9):
-        _core.descend(
-            self.rows, self.objective.terms, self.method.core, self.descent.sampler,
-            self.descent.window, self.descent.random, epochs, False, seconds,
-        )  # fmt: skip
 
 
 def assert_equal_to_twin(core, epochs, seed):
@@ -183,18 +144,8 @@ def fit(objective, tol=5e-2, max_iter=200, start=None, **settings):
     return Pegasos(**settings).solve(objective, monitor, start or Start(0))
 
 
-def larger(loss=HINGE, intercept=Intercept.FREE, C=0.1):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(2000, 20))
-    truth = X @ rng.normal(size=20) / 2 + 0.5
-    y = truth + rng.normal(size=2000)
-    return objective_of(
-        loss, intercept, C=C, X=X, y=np.where(y > 0, 1.0, -1.0) if loss.one_sided else y
-    )
-
-
 @REGULARIZED_LOSSES
-@pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
+@ALL_INTERCEPTS
 def test_the_gap_is_proven_to_fall(loss, intercept):
     solution = fit(larger(loss, intercept))
     assert solution.status is Status.OPTIMAL
@@ -274,7 +225,7 @@ def test_a_run_tells_its_bound_and_its_steps():
     assert fit(larger(), tol=0.0, max_iter=4).info.bound == math.inf
 
 
-@pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
+@ALL_INTERCEPTS
 def test_a_start_is_not_lost(intercept):
     objective = larger(intercept=intercept)
     optimum = solve(objective, tol=1e-6)
@@ -328,87 +279,6 @@ def test_the_perceptron_is_refused():
 # ---- streams
 
 
-@pytest.mark.parametrize("averaging", ["none", "weighted", "suffix"])
-@pytest.mark.parametrize("intercept", INTERCEPTS, ids=lambda i: i.value)
-def test_a_stream_learns(averaging, intercept):
-    objective = larger(intercept=intercept, C=0.1)
-    X, y = objective.problem.X, objective.problem.y
-    stream = PegasosStream(20, 1 / (2000 * 0.1), Pegasos(averaging=averaging), HINGE, intercept)
-    for _ in range(20):
-        for begin in range(0, 2000, 100):
-            stream.step(X[begin : begin + 100], y[begin : begin + 100])
-    w, b = stream.point()
-    assert stream.t == 20 * 2000
-    best = solve(objective).certificate.primal
-    assert objective.primal(w, b) <= best * (1.1 if averaging == "none" else 1.02)
-
-
-def test_one_batch_of_a_stream_is_one_epoch():
-    objective = larger(intercept=Intercept.PENALIZED)
-    stream = PegasosStream(20, 1 / 200, intercept=Intercept.PENALIZED, seed=4)
-    stream.step(objective.problem.X, objective.problem.y)
-    core = Core(objective, batch_seed(4, 0))
-    core.method.core.bias, core.iterate.core.b = _core.Bias(1.0, 0.0), 0.0
-    core.run(1)
-    np.testing.assert_allclose(stream.point()[0], core.iterate.average()[0], rtol=1e-9)
-
-
-def test_weights_of_a_stream_count_like_repetitions_on_average():
-    stream = PegasosStream(1, 0.1, intercept=Intercept.NONE)
-    X, y = np.array([[1.0], [-1.0]]), np.array([1.0, 1.0])
-    for _ in range(500):
-        stream.step(X, y, np.array([3.0, 1.0]))
-    assert stream.point()[0][0] > 0.0
-
-
-@REGULARIZED_LOSSES
-def test_a_stream_takes_every_loss(loss):
-    objective = larger(loss)
-    X, y = objective.problem.X, objective.problem.y
-    stream = PegasosStream(20, 1 / 200, loss=loss)
-    for begin in range(0, 2000, 100):
-        stream.step(X[begin : begin + 100], y[begin : begin + 100])
-    zero = objective.primal(np.zeros(20), 0.0)
-    assert objective.primal(*stream.point()) < zero
-
-
-def test_a_stream_can_be_stored_and_taken_up_again():
-    objective = larger()
-    X, y = objective.problem.X, objective.problem.y
-    kept = PegasosStream(20, 1 / 200)
-    stored = PegasosStream(20, 1 / 200)
-    for begin in range(0, 2000, 500):
-        batch = slice(begin, begin + 500)
-        kept.step(X[batch], y[batch])
-        stored.step(X[batch], y[batch])
-        stored = pickle.loads(pickle.dumps(stored))
-    np.testing.assert_array_equal(kept.point()[0], stored.point()[0])
-    assert kept.point()[1] == stored.point()[1]
-
-
-def test_a_stream_goes_on_from_a_memory_map(tmp_path):
-    """Mapped arrays cannot be written to; the steps need their own."""
-    problem = larger().problem
-    stream = PegasosStream(20, 1 / 200)
-    stream.step(problem.X, problem.y)
-    joblib.dump(stream, tmp_path / "stream")
-    mapped = joblib.load(tmp_path / "stream", mmap_mode="r")
-    for each in (stream, mapped):
-        each.step(problem.X, problem.y)
-    np.testing.assert_array_equal(stream.point()[0], mapped.point()[0])
-
-
-def test_a_stream_goes_on_to_penalise_the_intercept():
-    """A row of zeros that asks for nothing: every weight is scaled by 1 − 1/t."""
-    stream = PegasosStream(
-        2, 1.0, Pegasos(averaging="none"), intercept=Intercept.PENALIZED, intercept_scaling=2.0
-    )
-    stream.resume(np.ones(2), 4.0, 9)
-    stream.step(np.zeros((1, 2)), np.ones(1))
-    np.testing.assert_allclose(stream.point()[0], 0.9)
-    assert stream.point()[1] == pytest.approx(3.6)
-
-
 @pytest.mark.parametrize("batch_size", [0, -1, 2.5, True, "8"])
 def test_a_bad_batch_size_is_named(batch_size):
     with pytest.raises(ValueError, match="batch_size must be a whole number of at least 1, got "):
@@ -416,11 +286,13 @@ def test_a_bad_batch_size_is_named(batch_size):
 
 
 def test_a_projection_is_on_or_off():
+    wrong: Any = "ball"
     with pytest.raises(ValueError, match="projection must be True or False, got 'ball'"):
-        Pegasos(projection="ball")
+        Pegasos(projection=wrong)
 
 
 @pytest.mark.parametrize("setting", ["sampling", "averaging"])
 def test_unknown_settings_are_named(setting):
+    wrong: dict[str, Any] = {setting: "some"}
     with pytest.raises(ValueError, match=f"{setting} must be one of .*, got 'some'"):
-        Pegasos(**{setting: "some"})
+        Pegasos(**wrong)

@@ -59,6 +59,17 @@ def test_streams_are_drawn_from_everywhere():
     assert share.max() < 0.9
 
 
+def test_no_row_comes_early_in_every_order():
+    """Two orders of 64 runs in two groups: where in its group a row comes says nothing of later."""
+    core, n, group = _core.Random(1), 4096, 2048
+    phases = []
+    for _ in range(2):
+        order = np.arange(n, dtype=np.int32)
+        core.shuffle_rows(order, n)
+        phases.append(np.argsort(order) % group)
+    assert abs(np.asarray(np.corrcoef(phases))[0, 1]) < 0.3
+
+
 @pytest.mark.parametrize("row", [-1, 5000], ids=["negative", "beyond the rows"])
 def test_orders_out_of_bounds_are_refused(row):
     order = np.arange(5000, dtype=np.int32)
@@ -71,15 +82,18 @@ def test_orders_out_of_bounds_are_refused(row):
 def test_rows_are_drawn_by_their_chances(n):
     rng = np.random.default_rng(n)
     cost, squares = rng.uniform(0.0, 2.0, size=n), rng.uniform(0.0, 2.0, size=n)
-    draw, reference = _core.Draw(cost, squares, 0.1, 0.2, n // 3, _core.Random(3)), Random(3)
+    draw, reference = (
+        _core.PoissonSample(cost, squares, 0.1, 0.2, n // 3, _core.Random(3)),
+        Random(3),
+    )
     numbers = np.array([reference.uniform() for _ in range(n)])
     chances = 0.1 + 0.2 * cost * squares
     drawn = np.flatnonzero(numbers < chances)
-    np.testing.assert_array_equal(draw.places, drawn)
+    np.testing.assert_array_equal(draw.indices, drawn)
     np.testing.assert_array_equal(draw.numbers, numbers[drawn])
     np.testing.assert_allclose(draw.chances, chances[drawn], rtol=1e-15)
 
 
 def test_a_draw_needs_a_length_for_each_row():
     with pytest.raises(ValueError, match="squared_norms has length 2, expected 3"):
-        _core.Draw(np.ones(3), np.ones(2), 0.1, 0.2, 1, _core.Random(3))
+        _core.PoissonSample(np.ones(3), np.ones(2), 0.1, 0.2, 1, _core.Random(3))

@@ -1,6 +1,7 @@
 """The bias weights of SGD with a memory, as the anchor of the intercept moves."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from maxmargin.solvers.stochastic.sgd import _Dense
 @pytest.mark.parametrize("averaging", [False, True])
 def test_the_intercept_stays_where_the_anchor_moves(averaging):
     bias = SimpleNamespace(anchor=0.5, feature=2.0)
-    core = SimpleNamespace(problem=SimpleNamespace(bias=bias), averaged=True, steps=0)
+    core: Any = SimpleNamespace(problem=SimpleNamespace(bias=bias), averaged=True, steps=0)
     memory = np.arange(20.0).reshape(5, 4)
     iterate = _Dense(memory, core, 0, averaging=averaging)
     w, b = iterate.point()

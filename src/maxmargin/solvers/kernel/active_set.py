@@ -1,4 +1,4 @@
-"""SMO in float64 on the samples that matter: where float32 kernel rows cannot carry the proof.
+"""SMO in float64 on an active set of samples: where float32 rows are too coarse for the proof.
 
 Samples far from the margin keep their β. The rest, the active set, has a kernel matrix of its own
 in float64, so its size, not that of the data, decides what the proof costs.
@@ -20,28 +20,30 @@ from maxmargin.objectives.kernel import KernelObjective, expansion_blocks
 from maxmargin.objectives.standard_form import StandardForm
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.monitor import Monitor
-from maxmargin.solvers.kernel.dense_smo import STEPS_PER_CHECK_OF_GAP, StallCount
+from maxmargin.runtime.stall import StallDetector
+from maxmargin.solvers.kernel.dense_smo import PATIENCE, STEPS_PER_CHECK_OF_GAP
 
 Index = NDArray[np.intp]
 
-#: Bytes of the kernel matrix of an active set where no cache_size is given, and at least.
-_MOST, _LEAST = 2**30, 2**26
+#: Largest kernel matrix of an active set where no cache_size is given, in bytes, and the size that
+#: is allowed with any cache_size.
+_MAX_BYTES, _MIN_BYTES = 2**30, 2**26
 
-#: Active samples at least.
-_FEWEST = 128
+#: Smallest active set.
+_MIN_ACTIVE = 128
 
-#: Kernel values made between two checks of the clock.
+#: Kernel values computed between two checks of the clock.
 _VALUES_PER_POLL = 2**21
 
 #: Kernel values that are summed even after a stop, so that the last steps are not lost.
-_MOMENT = 2**25
+_SUMMED_AFTER_STOP = 2**25
 
-#: Of the relative gap asked for: the other samples add a little.
-_AMPLE = 0.8
+#: Share of the tolerance that is left to the active set: the other samples add a little.
+_TOL_SHARE = 0.8
 
 
 class Refined(NamedTuple):
-    """How far the refinement came; RUNNING if memory did not allow it to end."""
+    """The result of a refinement; RUNNING if memory did not allow it to end."""
 
     status: Status = Status.RUNNING
     n_iter: int = 0
@@ -51,8 +53,8 @@ class Refined(NamedTuple):
 
 def affordable(cache_size: float | None) -> int:
     """Return how many samples may be active: those whose kernel matrix fits into the memory."""
-    size = min(_MOST, 0.5 * free_memory()) if cache_size is None else 1e6 * cache_size
-    return math.isqrt(int(max(size, _LEAST)) // 8)
+    size = min(_MAX_BYTES, 0.5 * free_memory()) if cache_size is None else 1e6 * cache_size
+    return math.isqrt(int(max(size, _MIN_BYTES)) // 8)
 
 
 class ActiveSet:
@@ -79,7 +81,7 @@ class ActiveSet:
         return self.variables.ravel() if self.form.doubled else self.beta
 
     def gains(self) -> Array:
-        """Return what each sample gains per unit of its better move; below 0 if it gains nothing.
+        """Return the violation of each sample: its steeper feasible slope, below 0 if optimal.
 
         Free variables have their distance from the margin, which is not below 0 either.
         """
@@ -94,21 +96,21 @@ class ActiveSet:
         return np.asarray(np.maximum(up, down).max(axis=0))
 
     def grow(self) -> bool:
-        """Let all samples join that gain, and as many again that are near; whether there is room.
+        """Add the samples that violate optimality, and as many near that; whether there is room.
 
-        None leaves again, so growing comes to an end.
+        None leaves, so that the set stops growing.
         """
         gain, before = self.gains(), len(self.active)
         gain[self.active] = np.inf
         joining = int(np.count_nonzero(gain >= 0.0)) - before
         if before + joining > self.most:
             return False
-        size = min(len(gain), self.most, max(_FEWEST, before + 2 * joining))
+        size = min(len(gain), self.most, max(_MIN_ACTIVE, before + 2 * joining))
         self.active = np.sort(np.argpartition(-gain, size - 1)[:size])
         return True
 
     def joining(self) -> bool:
-        """Whether samples that are not active gain."""
+        """Whether samples that are not active violate optimality."""
         gain = self.gains()
         gain[self.active] = -np.inf
         return bool((gain > 0.0).any())
@@ -124,58 +126,58 @@ class ActiveSet:
                 return None
         return K if self.kernel.mercer is not None else 0.5 * (K + K.T)
 
-    def engine(self, K: Array) -> _core.WholeSmo:
+    def engine(self, K: Array) -> _core.DenseSmo:
         """Return the core's solver for the active samples; the others are part of its target."""
         at, form = self.active, self.form
         own = np.ascontiguousarray(self.variables[:, at])
         target = self.target[at] - self.z[at] + K @ own.sum(axis=0)
         residual = np.broadcast_to(self.target - self.z, self.variables.shape)
-        whole = _value(self.variables, self.target + residual, form.epsilon)
-        part = _value(own, target + residual[:, at], form.epsilon)
+        value = _value(self.variables, self.target + residual, form.epsilon)
+        active = _value(own, target + residual[:, at], form.epsilon)
         lower, upper = (np.ascontiguousarray(bound[:, at]) for bound in (self.lower, self.upper))
-        smo = _core.WholeSmo(K, target, lower, upper, form.epsilon, form.balanced, whole - part)
+        smo = _core.DenseSmo(K, target, lower, upper, form.epsilon, form.balanced, value - active)
         smo.start(own)
         return smo
 
-    def take(self, smo: _core.WholeSmo, monitor: Monitor) -> bool:
-        """Take over what was found, and tell all samples; False if it is to stop first."""
+    def take(self, smo: _core.DenseSmo, monitor: Monitor) -> bool:
+        """Take over the solution and update z of all samples; False if it is to stop first."""
         at, before = self.active, self.beta
         variables = self.variables.copy()
         variables[:, at] = smo.variables.reshape(len(variables), -1)
         change, z = variables.sum(axis=0) - before, self.z.copy()
-        hurry = len(z) * int(np.count_nonzero(change)) > _MOMENT
+        long = len(z) * int(np.count_nonzero(change)) > _SUMMED_AFTER_STOP
         X = self.objective.problem.X
         for rows, block in expansion_blocks(self.kernel, X, change, _VALUES_PER_POLL):
             z[rows] += block
-            if hurry and monitor.stopped():
+            if long and monitor.stopped():
                 return False
         self.variables, self.z = variables, z
         return True
 
 
 def solve_active(point: ActiveSet, monitor: Monitor, before: int) -> Refined:
-    """Solve for the active samples, and let others join, until all are served.
+    """Solve for the active samples, and add others, until no sample violates optimality.
 
     `before` counts the iterations made so far.
     """
     n_iter = steps = 0
-    stall = StallCount()
+    stall = StallDetector(PATIENCE)
     while True:
         K = point.matrix(monitor)
         if K is None:
             return Refined(monitor.halted(before), n_iter, steps)
         smo = point.engine(K)
-        status = _until_others_join(smo, point, monitor, before + n_iter, stall)
+        status = _until_others_violate(smo, point, monitor, before + n_iter, stall)
         n_iter, steps = n_iter + smo.outer_steps, steps + smo.steps
         if status is not Status.RUNNING or not point.grow():
             return Refined(status, n_iter, steps, smo.violation)
 
 
-def _until_others_join(
-    smo: _core.WholeSmo, point: ActiveSet, monitor: Monitor, before: int, stall: StallCount
+def _until_others_violate(
+    smo: _core.DenseSmo, point: ActiveSet, monitor: Monitor, before: int, stall: StallDetector
 ) -> Status:
-    """Make outer steps until the gap of all samples is proven, or some that are not active gain."""
-    tol = _AMPLE * monitor.tol
+    """Make outer steps until the gap of all samples is proven, or inactive samples violate it."""
+    tol = _TOL_SHARE * monitor.tol
     while True:
         left = monitor.iterations_left(before + smo.outer_steps, STEPS_PER_CHECK_OF_GAP)
         satisfied = smo.run(tol, point.form.negligible, left, monitor.stopped)
@@ -187,33 +189,24 @@ def _until_others_join(
             return status
         if satisfied:
             tol *= 0.5
-            if stall.reached(monitor.history[-1].gap):
+            if stall.count(stall.lowers_gap(monitor.history[-1].gap)):
                 return Status.STALLED
 
 
 class Refinement:
-    """The change from float32 to float64, made once: when float32 has cost as much, or stalls.
+    """The change from float32 to float64: the active set is solved for with its kernel matrix."""
 
-    `pairs_before` says how many pairs of SMO cost as much.
-    """
-
-    def __init__(self, objective: KernelObjective, form: StandardForm, pairs_before: float) -> None:
-        self.objective, self.form, self.pairs_before = objective, form, pairs_before
-        self.result, self.tried = Refined(), False
+    def __init__(self, objective: KernelObjective, form: StandardForm) -> None:
+        self.objective, self.form, self.result = objective, form, Refined()
         self.variables = self.z = np.zeros(0)
-
-    def due(self, smo: _core.Smo, in_vain: bool = False) -> bool:
-        """Whether it is time to change."""
-        return not self.tried and (in_vain or bool(smo.steps >= self.pairs_before))
 
     def run(
         self, smo: _core.Smo, monitor: Monitor, z: Array | None, most: int, n_iter: int
     ) -> Status:
         """Go on from the point of SMO with at most so many active samples, if that is possible.
 
-        z is None if there was no time to know it. The kernel rows of SMO are given back first.
+        z is None if there was no time to sum it. The cached kernel rows of SMO are freed first.
         """
-        self.tried = True
         if z is None:
             return monitor.halted(n_iter)
         point = ActiveSet(self.objective, self.form, smo.beta, z, most)

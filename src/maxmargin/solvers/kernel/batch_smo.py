@@ -20,7 +20,8 @@ from maxmargin.objectives.rounding import expansion_error
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Record, Solution, SolverInfo
 from maxmargin.solvers.base import Start
-from maxmargin.solvers.kernel.dense_smo import STEPS_PER_CHECK_OF_GAP, refuse_improper
+from maxmargin.solvers.kernel.dense_smo import STEPS_PER_CHECK_OF_GAP
+from maxmargin.solvers.kernel.value_checks import refuse_improper
 
 #: Rows, targets and costs of one problem.
 Task = tuple[NDArray[np.intp], Array, Array]
@@ -37,12 +38,12 @@ def can_solve(objective: KernelObjective) -> bool:
 class BatchSMO:
     """SMO of problems over some samples of one kernel matrix; `name` is that of the solutions.
 
-    `places`, a column, says where in the matrix a row of the tasks is, `nu_sums` has ν Σ C_i of
+    `positions`, a column, says where in the matrix a row of the tasks is, `nu_sums` has ν Σ C_i of
     each.
     """
 
     name: str
-    places: Array
+    positions: Array
     tasks: list[Task]
     nu_sums: list[float | None]
 
@@ -53,7 +54,7 @@ class BatchSMO:
         if not can_solve(objective):
             return [*starts]
         tasks, nu_sums = [self.tasks[k] for k in group], [self.nu_sums[k] for k in group]
-        found = solve_parts(self.name, objective, self.places, tasks, nu_sums, monitor)
+        found = solve_parts(self.name, objective, self.positions, tasks, nu_sums, monitor)
         late = monitor.stopped()
         return [
             one if isinstance(one, Solution)
@@ -66,22 +67,22 @@ class BatchSMO:
 def solve_parts(
     name: str,
     objective: KernelObjective,
-    places: Array,
+    positions: Array,
     tasks: Sequence[Task],
     nu_sums: Sequence[float | None],
     monitor: Monitor,
 ) -> list[Solution | Array]:
-    """Solve problems over some samples of a kernel matrix; β if the first look is no proof.
+    """Solve problems over some samples of a kernel matrix; β if the first gap check fails.
 
     `objective` is one of them; the others have the same loss and kind of intercept, and each its
-    mass. `places`, a column, says where in the matrix a row of the tasks is. The monitor gives the
-    limits.
+    ν Σ C_i. `positions`, a column, has the row of the matrix for each row of the tasks. The monitor
+    has the limits.
     """
     assert isinstance(objective.kernel, Precomputed)
     K, free = objective.kernel.matrix, objective.intercept is Intercept.FREE
     refuse_improper(np.diagonal(K))
     rows, y, cost = (np.concatenate(arrays) for arrays in zip(*tasks, strict=True))
-    samples = places[rows, 0].astype(np.int32)
+    samples = positions[rows, 0].astype(np.int32)
     ends = np.cumsum([len(own) for own, _, _ in tasks], dtype=np.int32)
     begins = np.concatenate([[0], ends[:-1]])
     totals = np.add.reduceat(cost, begins)
@@ -90,26 +91,29 @@ def solve_parts(
     diagonal = np.diagonal(K)[samples]
     negligible = _negligible(diagonal, begins, totals, given)
 
-    parts = _core.Parts(K, ends, samples, y, cost, given, free)
+    parts = _core.ProblemBatch(K, ends, samples, y, cost, given, free)
     beta, most = np.zeros(len(y)), monitor.iterations_left(0, STEPS_PER_CHECK_OF_GAP)
     outcomes = parts.solve(negligible, monitor.tol, most, monitor.stopped, beta)
-    verdicts, seconds = parts.judge(beta), monitor.seconds
+    found, seconds = parts.certify(beta), monitor.seconds
 
     def solution(task: int) -> Solution | Array:
-        outcome, verdict = outcomes[task], verdicts[task]
+        outcome, certified = outcomes[task], found[task]
         coef, n_iter = beta[begins[task] : ends[task]], outcome.outer_steps
-        loss, b, shares = objective.loss, verdict.b, NO_SHARES
+        loss, b, shares = objective.loss, certified.b, NO_SHARES
         if nu:
-            loss, shares = replace(loss, target_scale=verdict.number), shares_of(verdict.fractions)
+            loss, shares = (
+                replace(loss, target_scale=certified.number),
+                shares_of(certified.fractions),
+            )
         setting = Setting(loss, free, nu_sums[task], float(negligible[task]), convex=True)
-        squares = verdict.square, verdict.square, 0.0
-        own, tally = diagonal[begins[task] : ends[task]], verdict.tally
-        error = expansion_error(coef, own, verdict.square, objective.value_rounding).spread
+        squares = certified.square, certified.square, 0.0
+        own, sums = diagonal[begins[task] : ends[task]], certified.sums
+        error = expansion_error(coef, own, certified.square, objective.value_rounding).spread
         error += UNIT * loss.target_scale * bool(error)  # of z + b at a kink
-        doubt = 4.0 * error * (float(totals[task]) + tally.size)
-        certificate = expansion_certificate(setting, tally, b, squares, doubt, Status.OPTIMAL)
+        error_bound = 4.0 * error * (float(totals[task]) + sums.size)
+        certificate = expansion_certificate(setting, sums, b, squares, error_bound, Status.OPTIMAL)
         proven = outcome.satisfied and certificate.relative_gap <= monitor.tol
-        if not proven or (nu and short(coef, own, verdict.square)):
+        if not proven or (nu and short(coef, own, certified.square)):
             return coef
         record = Record(seconds, n_iter, certificate.primal, certificate.dual, certificate.gap)
         info = SolverInfo(violation=outcome.violation, steps=outcome.steps)

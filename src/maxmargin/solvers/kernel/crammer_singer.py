@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,32 +16,29 @@ from maxmargin.objectives.balance import balance
 from maxmargin.objectives.base import Intercept, PrimalDual
 from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObjective
 from maxmargin.runtime.monitor import Monitor
+from maxmargin.runtime.stall import StallDetector
 from maxmargin.solution import Solution, SolverInfo
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.kernel.crammer_singer_active_set import face_step
+from maxmargin.solvers.kernel.kernel_sums import exact_values, kernel_matrix
+from maxmargin.solvers.kernel.row_cache import out_of_memory, row_capacities
 from maxmargin.solvers.kernel.row_source import KernelSamples, affords_float64
-from maxmargin.solvers.kernel.smo import (
-    exact_values,
-    kernel_matrix,
-    out_of_memory,
-    refuse_huge,
-    refuse_negative,
-    row_capacities,
-)
+from maxmargin.solvers.kernel.value_checks import refuse_huge, refuse_negative
+from maxmargin.solvers.requirements import require
 
-#: Between looks at a gap that is not promising. Small problems are looked at often: a look brings a
-#: step in all free variables at once.
+#: Outer steps between gap checks where no proof is expected. Small problems are checked often: each
+#: check brings a step in all free variables at once.
 _STEPS_PER_CHECK_OF_GAP, _STEPS_IF_SMALL = 500, 20
 
-#: Looks in a row that neither lower the gap by a tenth nor, unless a proof was expected, raise the
-#: dual beyond rounding.
+#: Gap checks in a row that neither lower the gap by a tenth nor, unless a proof was expected, raise
+#: the dual beyond rounding.
 _PATIENCE, _ROUNDING = 30, 1e-13
 
-#: Samples from whose mean the others are seen, if the intercepts are free.
+#: Samples whose mean is the origin, if the intercepts are free.
 _CENTRE = 16
 
 #: Samples at which sums of float32 kernel values are compared with float64.
-_TRIED = 64
+_N_COMPARED = 64
 
 
 @dataclass(frozen=True)
@@ -70,7 +67,8 @@ class ClassSMO:
     def solve(
         self, objective: KernelCrammerSingerObjective, monitor: Monitor, start: Start
     ) -> Solution:
-        """Make outer steps; when the gap looks small enough, ask for the proof."""
+        """Make outer steps; certify the point when the estimate of its gap is small enough."""
+        require(objective, self.name, (KernelCrammerSingerObjective,))
         if objective.kernel.mercer is not False:
             refuse_negative(objective.diagonal)
         refuse_huge(objective.diagonal)
@@ -83,56 +81,39 @@ class ClassSMO:
     def _solve(
         self, objective: KernelCrammerSingerObjective, monitor: Monitor, start: Start
     ) -> Solution:
-        n, X = objective.problem.n_samples, objective.problem.X
-        small = n <= self.small and objective.kernel.mercer is not None
-        K = kernel_matrix(objective) if small else None
-        ascent = _Ascent(self, objective, K)
-        most = _STEPS_PER_CHECK_OF_GAP if K is None else _STEPS_IF_SMALL
+        small = objective.problem.n_samples <= self.small and objective.kernel.mercer is not None
+        ascent = _Ascent(self, objective, kernel_matrix(objective) if small else None)
+        most = _STEPS_IF_SMALL if small else _STEPS_PER_CHECK_OF_GAP
         steps, tol = monitor.iterations_left(0, most), monitor.tol
-        if start.beta is not None:  # a start is looked at before the first step
-            b = np.zeros(objective.n_classes) + start.b
-            beta = objective.feasible(start.beta, start.beta, b)
-            values = exact_values(objective, beta, monitor)
-            if values is not None:
-                ascent.go_on(beta, b, values)
+        if start.beta is not None:  # a start is certified before the first step
+            ascent.start(start.beta, start.b, monitor)
             steps = 0
-        least, bound, failures, precise = math.inf, -math.inf, 0, False
+        stall, precise = StallDetector(_PATIENCE), False
         while True:
-            satisfied = ascent.run(tol, steps, monitor)
-            beta, z, error = ascent.feasible(), None, None
-            b = ascent.intercepts(beta)
-            if K is not None:
-                z = K @ beta
-            elif precise or affords_float64(X, n * int(np.count_nonzero(beta.any(axis=1)))):
-                z = exact_values(objective, beta, monitor)
-            exact = z is not None
-            if z is None:
-                z = ascent.summed(beta)
-                error = _error(objective, beta, z)
-            point = PrimalDual(None, b, beta, z, error=error)
+            converged = ascent.run(tol, steps, monitor)
+            point = ascent.point(monitor, precise=precise)
+            known, exact = (point.beta, point.b, point.z), point.error is None
             status = monitor.judge(point, ascent.engine.outer_steps)
             if status is not Status.RUNNING:
                 break
-            gap, dual = monitor.latest.gap, monitor.latest.dual
-            raised = not satisfied and dual > bound + _ROUNDING * abs(bound)
-            failures = 0 if gap < 0.9 * least or raised else failures + 1
-            least, bound = min(least, gap), max(bound, dual)
-            if failures >= (_PATIENCE if exact else 3):
+            raised = stall.raises_dual(monitor.latest.dual, _ROUNDING) and not converged
+            progress = stall.lowers_gap(monitor.latest.gap) or raised
+            if stall.count(progress, None if exact else 3):
                 status = Status.STALLED
                 break
-            if satisfied:
+            if converged:
                 tol *= 0.5
-                precise = precise or monitor.doubt > 0.5 * monitor.tol * abs(monitor.dual)
-            ascent.go_on(*_moved(objective, beta, b, z) if exact else (beta, b, z))
+                precise = precise or monitor.error_bound > 0.5 * monitor.tol * abs(monitor.dual)
+            ascent.go_on(*_moved(objective, *known) if exact else known)
             steps = monitor.iterations_left(ascent.engine.outer_steps, most)
         if status is Status.OPTIMAL and exact:
-            beta, b, z = _moved(objective, beta, b, z)
+            beta, b, z = _moved(objective, *known)
             monitor.improve(PrimalDual(None, b, beta, z))
         return monitor.finish(self.name, status, ascent.info)
 
 
 class _Ascent:
-    """The core's ascent; with free intercepts it sees the samples from a point c of their space.
+    """The core's ascent; with free intercepts the samples are shifted by a point c of their space.
 
     `means` are <x_i, c>, `mean` is <c, c>. Where Σ_i β_i = 0 that changes Kβ by a constant for each
     class, which the intercepts make up for; nothing else changes but the conditioning.
@@ -141,7 +122,7 @@ class _Ascent:
     def __init__(
         self, setting: ClassSMO, objective: KernelCrammerSingerObjective, K: Array | None
     ) -> None:
-        problem, self.objective = objective.problem, objective
+        problem, self.objective, self.K = objective.problem, objective, K
         self.free = objective.intercept is Intercept.FREE
         self.shape = (objective.n_classes, problem.n_samples)
         self.means, self.mean = np.zeros(problem.n_samples), 0.0
@@ -165,9 +146,30 @@ class _Ascent:
 
     @property
     def info(self) -> SolverInfo:
-        """What it took."""
+        """Steps, rows and the violation of the last point."""
         engine = self.engine
         return SolverInfo(violation=engine.violation, steps=engine.steps, rows=engine.rows_computed)
+
+    def start(self, beta: Array, b: Any, monitor: Monitor) -> None:
+        """Go on from a given dual point, if there is time to sum its Kβ."""
+        b = np.zeros(self.objective.n_classes) + b
+        beta = self.objective.feasible(beta, beta, b)
+        values = exact_values(self.objective, beta, monitor)
+        if values is not None:
+            self.go_on(beta, b, values)
+
+    def point(self, monitor: Monitor, *, precise: bool) -> PrimalDual:
+        """Return the feasible dual point with its Kβ; in float64 if asked for, or if cheap."""
+        objective, beta, z = self.objective, self.feasible(), None
+        b, n_support = self.intercepts(beta), int(np.count_nonzero(beta.any(axis=1)))
+        if self.K is not None:
+            z = self.K @ beta
+        elif precise or affords_float64(objective.problem.X, len(beta) * n_support):
+            z = exact_values(objective, beta, monitor)
+        if z is not None:
+            return PrimalDual(None, b, beta, z)
+        z = self.summed(beta)
+        return PrimalDual(None, b, beta, z, error=_error(objective, beta, z))
 
     def run(self, tol: float, steps: int, monitor: Monitor) -> bool:
         """Make outer steps; return whether its own estimate of the gap ended them."""
@@ -186,22 +188,22 @@ class _Ascent:
         """Return β, made feasible."""
         beta = self.objective.within_simplices(-self.engine.alpha.reshape(self.shape).T.copy())
         if self.free:
-            pulls = self.engine.pull.reshape(self.shape).T + self.engine.b
+            pulls = self.engine.scores.reshape(self.shape).T + self.engine.b
             balance(beta, self.objective.own, self.objective.problem.cost, pulls)
         return beta
 
     def intercepts(self, beta: Array) -> Array:
-        """Return b for samples that are seen as they are."""
+        """Return b for the samples without the shift."""
         return np.asarray(self.engine.b - self.means @ beta)
 
     def summed(self, beta: Array) -> Array:
         """Return Kβ: sums of float32 rows at the engine's point, float64 for how β differs."""
         own, cost = self.objective.own, self.objective.problem.cost
-        seen = self.engine.pull.reshape(self.shape).T - 1.0
-        seen[own] += 1.0
+        shifted = self.engine.scores.reshape(self.shape).T - 1.0
+        shifted[own] += 1.0
         at = -self.engine.alpha.reshape(self.shape).T
         at[own] += cost
-        z = seen + np.outer(self.means - self.mean, at.sum(axis=0)) + self.means @ at
+        z = shifted + np.outer(self.means - self.mean, at.sum(axis=0)) + self.means @ at
         change = beta - at
         change[np.abs(change) <= 1e-12 * cost[:, np.newaxis]] = 0.0
         return np.ascontiguousarray(z + self.objective.kernel_values(change))
@@ -238,7 +240,7 @@ def _error(objective: KernelCrammerSingerObjective, beta: Array, z: Array) -> tu
     if len(support) == 0:
         return np.zeros(objective.n_classes), 0.0
     rows = np.concatenate(
-        [some[:: max(1, len(some) // _TRIED)][:_TRIED] for some in (support, everyone)]
+        [some[:: max(1, len(some) // _N_COMPARED)][:_N_COMPARED] for some in (support, everyone)]
     )
-    apart = z[rows] - objective.kernel(X[rows], X[support]) @ beta[support]
-    return apart.mean(axis=0), float(apart.std(axis=0).max())
+    errors = z[rows] - objective.kernel(X[rows], X[support]) @ beta[support]
+    return errors.mean(axis=0), float(errors.std(axis=0).max())

@@ -1,43 +1,28 @@
-"""SMO on so few samples that the whole kernel matrix is made: `core/smo/dense.hpp`."""
+"""SMO on so few samples that the full kernel matrix is computed: `core/smo/dense.hpp`."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
 import maxmargin._core as _core
 from maxmargin.certificate import Status
-from maxmargin.data.arrays import Array
 from maxmargin.objectives.base import PrimalDual
 from maxmargin.objectives.kernel import KernelObjective
 from maxmargin.runtime.monitor import Monitor
+from maxmargin.runtime.stall import StallDetector
 from maxmargin.solution import Solution, SolverInfo
 from maxmargin.solvers.base import Start
-from maxmargin.solvers.kernel.row_source import LARGEST, refuse_huge_values
+from maxmargin.solvers.kernel.value_checks import refuse_huge_values, refuse_improper
 
-#: Outer steps between looks at a gap that is not promising.
+#: Outer steps between gap checks where no proof is expected.
 STEPS_PER_CHECK_OF_GAP = 100
 
-#: Looks in a row at points that seemed good enough, without a gap lower by a tenth.
-_PATIENCE = 30
+#: Gap checks in a row, where a proof was expected, that may fail to lower the gap by a tenth.
+PATIENCE = 30
 
 
-class StallCount:
-    """Counts gap checks in a row of points that seemed good enough and brought no smaller gap."""
-
-    def __init__(self) -> None:
-        self._least, self._failures = math.inf, 0
-
-    def reached(self, gap: float) -> bool:
-        """Count one more; whether there were too many."""
-        self._failures = 0 if gap < 0.9 * self._least else self._failures + 1
-        self._least = min(self._least, gap)
-        return self._failures >= _PATIENCE
-
-
-def solve_whole(name: str, objective: KernelObjective, monitor: Monitor, start: Start) -> Solution:
-    """Make outer steps; when the gap looks small enough, ask for the proof."""
+def solve_dense(name: str, objective: KernelObjective, monitor: Monitor, start: Start) -> Solution:
+    """Make outer steps; certify the point when the estimate of its gap is small enough."""
     form, kernel, X = objective.standard_form(), objective.kernel, objective.problem.X
     K = kernel(X, X)
     if kernel.mercer is None:
@@ -46,7 +31,7 @@ def solve_whole(name: str, objective: KernelObjective, monitor: Monitor, start: 
     if kernel.mercer is not False:
         refuse_improper(np.diagonal(K))
     n = len(K)
-    smo = _core.WholeSmo(
+    smo = _core.DenseSmo(
         K,
         form.target[:n],
         form.by_group(form.lower),
@@ -57,7 +42,7 @@ def solve_whole(name: str, objective: KernelObjective, monitor: Monitor, start: 
     begin = form.begin if start.beta is None else objective.variables(form, start.beta)
     if begin.any():
         smo.start(form.by_group(begin))
-    tol, stall = monitor.tol, StallCount()
+    tol, stall = monitor.tol, StallDetector(PATIENCE)
     steps = 0 if start.beta is not None else monitor.iterations_left(0, STEPS_PER_CHECK_OF_GAP)
     while True:
         satisfied = smo.run(tol, form.negligible, steps, monitor.stopped)
@@ -66,19 +51,8 @@ def solve_whole(name: str, objective: KernelObjective, monitor: Monitor, start: 
             break
         if satisfied:
             tol *= 0.5
-            if stall.reached(monitor.history[-1].gap):
+            if stall.count(stall.lowers_gap(monitor.history[-1].gap)):
                 status = Status.STALLED
                 break
         steps = monitor.iterations_left(smo.outer_steps, STEPS_PER_CHECK_OF_GAP)
     return monitor.finish(name, status, SolverInfo(violation=smo.violation, steps=smo.steps))
-
-
-def refuse_improper(diagonal: Array) -> None:
-    """Refuse k(x, x) < 0 and what overflows; no value is larger than those of the diagonal."""
-    if not (diagonal >= 0.0).all():
-        raise ValueError("The kernel is negative on its diagonal, k(x, x) < 0: it is no kernel.")
-    if not (diagonal < LARGEST).all():
-        raise ValueError(
-            f"Kernel values reach {diagonal.max():.1e}, which leaves no digits to the losses. Scale"
-            " X (sklearn.preprocessing.StandardScaler), or lower gamma or degree."
-        )

@@ -9,6 +9,7 @@ from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Record, Solution
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.kernel.smo import SMO
+from maxmargin.solvers.requirements import require
 
 #: By what the tolerance of the nearest point is lowered, and how often, until the margin is proven.
 _TIGHTER, _ROUNDS = 0.1, 6
@@ -21,6 +22,7 @@ class OriginMargin:
 
     def solve(self, objective: OriginMarginObjective, monitor: Monitor, start: Start) -> Solution:
         """Return the largest margin and its proof, or that there is none."""
+        require(objective, self.name, (OriginMarginObjective,))
         tol, start = monitor.tol, Start(start.seed)
         for _ in range(_ROUNDS):
             tol *= _TIGHTER
@@ -53,6 +55,6 @@ def _verdict(
     """Say whether the margin is proven, or that there is none; RUNNING if neither is."""
     if certificate.relative_gap <= tol:
         return Status.OPTIMAL
-    if not certificate.dual < objective.hopeless:
+    if not certificate.dual < objective.infeasible_above:
         return Status.INFEASIBLE
     return Status.RUNNING if nearest is Status.OPTIMAL else nearest

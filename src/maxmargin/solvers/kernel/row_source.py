@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,48 +16,39 @@ import maxmargin._core as _core
 from maxmargin.data.arrays import Array, Matrix, view_rows
 from maxmargin.kernels import Cosine, Gaussian, Kernel, Linear
 from maxmargin.kernels.pairwise import centred, normalized
+from maxmargin.solvers.kernel.float32_rows import (
+    common_values,
+    compressed,
+    core_arrays,
+    csr_float32,
+    n_nonzero,
+    row_slices,
+)
+from maxmargin.solvers.kernel.value_checks import refuse_huge_values
 
-#: Kernel values, and products of numbers in them, whose computation in float64 is not felt in a
-#: fit; and values for which it is not in a prediction.
+#: Kernel values, and products of numbers in them, whose computation in float64 takes a negligible
+#: part of a fit; and values for which that holds of a prediction.
 _EXACT_VALUES, _EXACT_PRODUCTS, _EXACT_PREDICTED = 2**23, 2**27, 2**20
 
-#: By how much a prediction may be off, in units of the margin, or of the spread of y.
+#: Largest error of a prediction, in units of the margin, or of the spread of y.
 RESOLUTION = 1e-4
 
-#: Standard deviations of an error in float32 that are allowed for, the least of them as a share of
-#: what it may be, the rounding of a number, and rows that are predicted in float64 too.
-_SPREADS, _LEAST_SHARE, _ROUNDING, _TRIED = 6.0, 0.1, 2.0**-24, 32
+#: Standard deviations of an error in float32 that are allowed for, their least share of the bound,
+#: the rounding of a number, and rows that are predicted in float64 too, for comparison.
+_DEVIATIONS, _MIN_SHARE, _ROUNDING, _N_COMPARED = 6.0, 0.1, 2.0**-24, 32
 
-#: Less than any error that matters.
+#: Below any error of interest.
 _TINY = 1e-300
 
-#: Rows by which the layout is chosen, and columns at a time; share of values beyond which CSR is no
-#: faster.
-_LOOKED_AT, _TOGETHER, _SPARSE = 256, 2**12, 0.7
-
-#: Values held at a time, and values from which on threads are worth their start.
-_VALUES_PER_BLOCK, _WORTH_THREADS = 2**22, 2**20
+#: Rows from which the layout is chosen, and columns at a time; share of values other than 0 beyond
+#: which CSR is no faster.
+_LAYOUT_ROWS, _LAYOUT_COLUMNS, _MAX_DENSITY = 256, 2**12, 0.7
 
 
 def affords_float64(X: Matrix, n_values: int) -> bool:
-    """Whether so many kernel values of rows like those of X take no time to speak of in float64."""
+    """Whether so many kernel values of rows like those of X take negligible time in float64."""
     stored = X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else X.shape[1]
     return bool(n_values <= _EXACT_VALUES and n_values * stored <= _EXACT_PRODUCTS)
-
-
-#: Larger kernel values leave no digits to the losses, and overflow in float32 not much later.
-LARGEST = 1e30
-
-
-def refuse_huge_values(values: Array) -> None:
-    """Refuse what leaves no digits to the losses; a kernel of the caller's may hold it anywhere."""
-    largest = max(float(values.max()), -float(values.min()))
-    if not largest < LARGEST:
-        raise ValueError(
-            f"The kernel returned values up to {largest:.1e} in size; they must stay below"
-            f" {LARGEST:.0e}. Divide them by a number, or scale X"
-            " (sklearn.preprocessing.StandardScaler)."
-        )
 
 
 class KernelSamples:
@@ -82,12 +73,12 @@ class KernelSamples:
         centre = getattr(self.kernel, "origin", None)
         if sparse.issparse(X):
             return True, centre if centre is not None and centre.any() else None
-        some = X[:: max(1, -(-n // _LOOKED_AT))]
+        some = X[:: max(1, -(-n // _LAYOUT_ROWS))]
         if isinstance(self.kernel, Gaussian) and n > 0:
-            cut = range(_TOGETHER, d, _TOGETHER)
-            centre = np.concatenate([_commonest(part) for part in np.split(some, cut, axis=1)])
+            cut = range(_LAYOUT_COLUMNS, d, _LAYOUT_COLUMNS)
+            centre = np.concatenate([common_values(part) for part in np.split(some, cut, axis=1)])
         compress = (
-            np.count_nonzero(some if centre is None else some != centre) < _SPARSE * some.size
+            np.count_nonzero(some if centre is None else some != centre) < _MAX_DENSITY * some.size
         )
         return compress, centre if centre is not None and centre.any() else None
 
@@ -104,13 +95,13 @@ class KernelSamples:
 
     @cached_property
     def far(self) -> NDArray[np.bool_]:
-        """Which samples are so far from the others that float32 cannot tell their distances."""
+        """Which samples are so far from the others that float32 cannot resolve their distances."""
         if not isinstance(self.kernel, Gaussian):
             return np.zeros(self.X.shape[0], dtype=bool)
         square = self.own[1].astype(np.float64)
         return np.isinf(self.kernel.errors_in_float32(square, square)[0])
 
-    def prepared(self, X: Matrix, n_threads: int = 1) -> tuple[Matrix, Array]:
+    def prepared(self, X: Matrix, n_threads: int = 1) -> tuple[Matrix, NDArray[np.float32]]:
         """Return the samples in float32 and their squared norms."""
         compress, centre = self._layout
         unit = self.kernel.unit
@@ -121,14 +112,14 @@ class KernelSamples:
         with np.errstate(over="ignore"):  # what is infinite then is far
             if compress:
                 if not sparse.issparse(X):
-                    X = _compressed(X, centre, unit, n_threads)
+                    X = compressed(X, centre, unit, n_threads)
                 else:
-                    X = _csr(X if centre is None else centred(X, centre), unit)
+                    X = csr_float32(X if centre is None else centred(X, centre), unit)
                 square = np.empty(X.shape[0])
                 view_rows(X)[1].squared_norms(0, X.shape[0], square)
                 return X, square.astype(np.float32)
             samples = np.empty(X.shape, dtype=np.float32)
-            for rows in _slices(*X.shape):  # scaled before float32 can overflow
+            for rows in row_slices(*X.shape):  # scaled before float32 can overflow
                 samples[rows] = (X[rows] if centre is None else X[rows] - centre) * unit
             square = np.einsum("ij,ij->i", samples, samples, dtype=np.float64)
             return samples, square.astype(np.float32)
@@ -138,7 +129,7 @@ class KernelSamples:
         return self._tiles()
 
     @cached_property
-    def own(self) -> tuple[Matrix, Array]:
+    def own(self) -> tuple[Matrix, NDArray[np.float32]]:
         """The samples themselves, prepared."""
         return self.prepared(self.X, self.n_threads)
 
@@ -160,21 +151,25 @@ class KernelSamples:
         samples, square = self.own
         if index is not None:
             samples, square = samples[index], square[index]
-        width = (self.X.shape[1],) if self.sparse else ()
-        return _core.KernelRows(*_parts(samples), *width, square, self.formula, self.n_threads)
+        assert self.formula is not None
+        arrays = (*core_arrays(samples), *((self.X.shape[1],) if self.sparse else ()))
+        make: Any = _core.KernelRows  # mypy chooses no overload by an unpacked tuple
+        tiles: _core.KernelRows = make(*arrays, square, self.formula, self.n_threads)
+        return tiles
 
     def sums(self, at: NDArray[np.intp], coef: Array, stopped: Callable[[], bool]) -> Array | None:
         """Σ c_j k(x_j, x_i) for some samples i, in float32 tiles; None if it is to stop first."""
         values, support = np.zeros((len(at), 1)), np.flatnonzero(coef)
         if len(support) == 0 or len(at) == 0:
             return values[:, 0]
-        (samples, square), source = self.own, self._tiles(support)
+        samples, square = self.own
+        source: Any = self._tiles(support)
         coef = np.ascontiguousarray(coef[np.newaxis, support])
-        whole = np.array([len(support)], dtype=np.int32)
-        for part in _slices(len(at), len(support)):
+        sizes = np.array([len(support)], dtype=np.int32)
+        for part in row_slices(len(at), len(support)):
             some = at[part]
             source.predict(
-                *_parts(samples[some]), square[some], coef, whole, values[part], self.n_threads
+                *core_arrays(samples[some]), square[some], coef, sizes, values[part], self.n_threads
             )
             far = self.far[some]
             if far.any():
@@ -186,7 +181,7 @@ class KernelSamples:
     @property
     def stored(self) -> float:
         """Values of a sample as it was given that are not 0, roughly."""
-        return _n_values(self.X[:256]) / 256 if self.sparse else self.X.shape[1]
+        return n_nonzero(self.X[:256]) / 256 if self.sparse else self.X.shape[1]
 
     def _block(self, index: Array) -> Array:
         values = self.kernel(self.X[index], self.X)
@@ -197,7 +192,7 @@ class KernelSamples:
         """Return what `predict` does, in float64."""
         values = _zeros(X, coef, parts)
         if self.X.shape[0] > 0:
-            for rows in _slices(X.shape[0], self.X.shape[0]):
+            for rows in row_slices(X.shape[0], self.X.shape[0]):
                 values[rows] = summed(self.kernel(X[rows], self.X), coef, parts)
         return values
 
@@ -212,8 +207,8 @@ class KernelSamples:
         """Σ c_j k(x_j, x) of every row x of X and every row c of coef, in bounded memory.
 
         With `parts`, numbers of samples that follow each other, a sum over each of them. In float64
-        where that is not felt, else in float32 tiles, with X stored as the samples are; but in
-        float64 where these might be off by more than `resolution`.
+        where that takes negligible time, else in float32 tiles, with X stored as the samples are;
+        but in float64 where these might have an error above `resolution`.
         """
         values = _zeros(X, coef, parts)
         if self.X.shape[0] == 0:
@@ -229,7 +224,7 @@ class KernelSamples:
             return self.exact(X, coef, parts)
         tiles = _Float32Sums(self, coef, parts, resolution, n_threads or self.n_threads)
         stored = X.nnz // X.shape[0] if self._takes_csr and sparse.issparse(X) else X.shape[1]
-        for rows in _slices(X.shape[0], stored):
+        for rows in row_slices(X.shape[0], stored):
             values[rows] = tiles(X[rows])
         return values
 
@@ -287,41 +282,43 @@ class _Float32Sums:
     def __call__(self, X: Matrix) -> Array:
         rows, square = self.samples.prepared(X, self.n_threads)
         sizes = self.error_sizes(rows, square)
-        hopeful = np.flatnonzero(_SPREADS * _LEAST_SHARE * sizes <= self.resolution)
-        values, precise = _zeros(X, self.coef, self.parts), hopeful[:0]
-        if len(hopeful):
-            if len(hopeful) < X.shape[0]:
-                rows, square = rows[hopeful], square[hopeful]
-            values[hopeful] = self._tiles(rows, square)
-            share = self._share(X, values, sizes, hopeful)
-            precise = hopeful[_SPREADS * share * sizes[hopeful] <= self.resolution]
+        candidates = np.flatnonzero(_DEVIATIONS * _MIN_SHARE * sizes <= self.resolution)
+        values, precise = _zeros(X, self.coef, self.parts), candidates[:0]
+        if len(candidates):
+            if len(candidates) < X.shape[0]:
+                rows, square = rows[candidates], square[candidates]
+            values[candidates] = self._tiles(rows, square)
+            share = self._share(X, values, sizes, candidates)
+            precise = candidates[_DEVIATIONS * share * sizes[candidates] <= self.resolution]
         rest = np.setdiff1d(np.arange(X.shape[0]), precise, assume_unique=True)
         if len(rest):
             values[rest] = self.exact(X[rest] if len(rest) < X.shape[0] else X)
         return values
 
-    def _tiles(self, rows: Matrix, square: Array) -> Array:
+    def _tiles(self, rows: Matrix, square: NDArray[np.float32]) -> Array:
         """Return the sums of prepared rows in float32."""
         found = np.zeros((len(square), len(self.sizes) * len(self.coef)))
-        self.samples._all_rows.predict(
-            *_parts(rows), square, self.coef, self.sizes, found, self.n_threads
-        )
+        source: Any = self.samples._all_rows
+        source.predict(*core_arrays(rows), square, self.coef, self.sizes, found, self.n_threads)
         return found.reshape(_zeros(rows, self.coef, self.parts).shape)
 
-    def _share(self, X: Matrix, values: Array, sizes: Array, hopeful: NDArray[np.intp]) -> float:
-        """Return which share of the size that they may have the errors of some rows have."""
-        largest = hopeful[sizes[hopeful].argsort()[-_TRIED // 4 :]]
-        tried = np.unique(np.append(hopeful[:: max(1, len(hopeful) // _TRIED)], largest))
-        off = np.abs(values[tried] - self.exact(X[tried])).reshape(len(tried), -1)
-        size = np.maximum(sizes[tried, np.newaxis], _TINY)
+    def _share(self, X: Matrix, values: Array, sizes: Array, candidates: NDArray[np.intp]) -> float:
+        """Return the share of their bound that the errors of some rows have, in float64."""
+        order = sizes[candidates].argsort()
+        largest = candidates[order[-_N_COMPARED // 4 :]]
+        compared = np.unique(
+            np.append(candidates[:: max(1, len(candidates) // _N_COMPARED)], largest)
+        )
+        off = np.abs(values[compared] - self.exact(X[compared])).reshape(len(compared), -1)
+        size = np.maximum(sizes[compared, np.newaxis], _TINY)
         typical = np.sqrt(np.mean((off / size) ** 2, axis=0)).max()
-        return max(float(typical), _LEAST_SHARE)
+        return max(float(typical), _MIN_SHARE)
 
     def exact(self, X: Matrix) -> Array:
         return self.samples.exact(X, self.coef, self.parts)
 
-    def error_sizes(self, rows: Matrix, square: Array) -> Array:
-        """Return the size that the errors of each row's sums may have."""
+    def error_sizes(self, rows: Matrix, square: NDArray[np.float32]) -> Array:
+        """Return the bound of the errors of each row's sums."""
         u, _ = self.samples.kernel.errors_in_float32(square.astype(np.float64), self.of_samples)
         stored = rows.nnz / rows.shape[0] if sparse.issparse(rows) else rows.shape[1]
         rounding = _ROUNDING * (1.0 + 0.25 * math.sqrt(stored))
@@ -342,9 +339,9 @@ class SharedSamples:
             _core.ClassRows(samples.rows(rows), int(each // (4 * len(rows)))) for rows in members
         ]
 
-    def pair(self, place: int, X: Matrix) -> KernelSamples:
-        """Return the samples X of the pair at that place: those of one class, then the other's."""
-        first, second = self.pairs[place]
+    def pair(self, number: int, X: Matrix) -> KernelSamples:
+        """Return the samples X of a pair by its number: those of one class, then the other's."""
+        first, second = self.pairs[number]
         rows = np.concatenate([self.members[first], self.members[second]])
         values, square = self.samples.own
         pair = KernelSamples(self.samples.kernel, X, self.samples.n_threads)
@@ -354,12 +351,12 @@ class SharedSamples:
 
 
 def _zeros(X: Matrix, coef: Array, parts: NDArray[np.int32] | None) -> Array:
-    """Return room for the sums of every row of X."""
+    """Return zeros for the sums of every row of X."""
     return np.zeros((X.shape[0], *(() if parts is None else (len(parts),)), len(coef)))
 
 
 def summed(K: Array, coef: Array, parts: NDArray[np.int32] | None = None) -> Array:
-    """K c for every row c of coef; with `parts`, numbers of columns, for each of them apart."""
+    """K c for every row c of coef; with `parts`, numbers of columns, one sum for each of them."""
     if parts is None:
         return np.asarray(K @ coef.T)
     sums, begin = np.empty((len(K), len(parts), len(coef))), 0
@@ -373,66 +370,3 @@ def _numbers_of_distinct(X: Matrix) -> NDArray[np.intp]:
     """Return a number for each row, the same for equal rows."""
     weights = np.random.default_rng(0).standard_normal(X.shape[1])
     return np.unique(X @ weights, return_inverse=True)[1]
-
-
-def _csr(X: Matrix, unit: float) -> Matrix:
-    """Return X unit in float32, its columns in order."""
-    X, _ = view_rows(X)
-    values = (X.data * unit).astype(np.float32, copy=False)
-    return type(X)((values, X.indices, X.indptr), shape=X.shape)
-
-
-def _compressed(X: Array, centre: Array | None, unit: float, n_threads: int) -> sparse.csr_array:
-    """Return (X - centre) unit of a dense X in CSR form and float32."""
-    n, d = X.shape
-    centre = np.zeros(d) if centre is None else centre
-
-    def compress(some: slice) -> sparse.csr_array:
-        rows = _core.Rows(X[some])
-        offsets = np.zeros(rows.n_samples + 1, dtype=np.int32)
-        room = (rows.n_samples + 1) * d  # pages not written to cost nothing
-        values, columns = np.empty(room, dtype=np.float32), np.empty(room, dtype=np.int32)
-        done = rows.compress(0, rows.n_samples, centre, unit, offsets, values, columns)
-        assert done  # there is room
-        stored = int(offsets[-1])
-        shape = (rows.n_samples, d)
-        return sparse.csr_array((values[:stored], columns[:stored], offsets), shape=shape)
-
-    threads = n_threads if n * d >= _WORTH_THREADS else 1
-    slices = _slices(n, d, threads)
-    if threads == 1 or len(slices) == 1:
-        parts = [compress(some) for some in slices]
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            parts = list(pool.map(compress, slices))
-    return parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
-
-
-def _commonest(some: Array) -> Array:
-    """Return the value that most samples have in each column; where few have the same, the median.
-
-    Neither is two standard deviations away from the mean: far from it small distances would cancel.
-    """
-    ordered = np.sort(some, axis=0).astype(np.float64)
-    place = np.arange(len(some))[:, np.newaxis]
-    begins = np.ones(ordered.shape, dtype=bool)
-    begins[1:] = ordered[1:] != ordered[:-1]
-    run = place - np.maximum.accumulate(np.where(begins, place, 0), axis=0)
-    common = ordered[run.argmax(axis=0), np.arange(some.shape[1])]
-    often = run.max(axis=0) + 1 >= 0.25 * len(some)
-    return np.asarray(np.where(often, common, ordered[len(some) // 2]))
-
-
-def _slices(count: int, width: int, at_least: int = 1) -> list[slice]:
-    """Cut `count` rows of that many values each into blocks."""
-    step = max(1, min(_VALUES_PER_BLOCK // max(1, width), -(-count // at_least)))
-    return [slice(begin, begin + step) for begin in range(0, count, step)]
-
-
-def _n_values(X: Matrix) -> int:
-    return int(X.nnz) if sparse.issparse(X) else int(np.count_nonzero(X))
-
-
-def _parts(X: Matrix) -> tuple[Array, ...]:
-    """Return the arrays that the core reads X from."""
-    return (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)

@@ -1,9 +1,10 @@
-"""Sequential minimal optimisation for kernel machines; steps in `core/smo/working_set.hpp`."""
+"""Sequential minimal optimisation for kernel machines; steps in `core/smo/two_level.hpp`."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 
 import numpy as np
@@ -14,37 +15,44 @@ from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
 from maxmargin.data.checks import as_floats, check_count, check_positive
 from maxmargin.kernels import Precomputed
-from maxmargin.objectives.base import PrimalDual, SumError
+from maxmargin.objectives.base import PrimalDual
 from maxmargin.objectives.hard_margin import HardMarginObjective
 from maxmargin.objectives.kernel import KernelObjective
-from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObjective
 from maxmargin.objectives.nu import NuObjective
 from maxmargin.objectives.origin_margin import OriginMarginObjective
 from maxmargin.objectives.standard_form import StandardForm
-from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.monitor import Monitor
+from maxmargin.runtime.stall import StallDetector
 from maxmargin.solution import Solution, SolverInfo
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.kernel.active_set import Refinement, affordable
-from maxmargin.solvers.kernel.dense_smo import solve_whole
+from maxmargin.solvers.kernel.dense_smo import solve_dense
 from maxmargin.solvers.kernel.free_variables import moved
-from maxmargin.solvers.kernel.row_source import KernelSamples, affords_float64, refuse_huge_values
-from maxmargin.solvers.kernel.stalled import settled
+from maxmargin.solvers.kernel.kernel_sums import (
+    Precision,
+    exact_values,
+    values_at,
+    values_with_error,
+)
+from maxmargin.solvers.kernel.reduced_problem import retried
+from maxmargin.solvers.kernel.row_cache import out_of_memory, row_capacities, short_of_rows
+from maxmargin.solvers.kernel.row_source import KernelSamples
 from maxmargin.solvers.kernel.subset_start import NEAR, Screening
+from maxmargin.solvers.kernel.value_checks import refuse_huge, refuse_negative
 from maxmargin.solvers.requirements import require
 
-#: Restarts from residuals in float64 in a row that do not lower the gap by a tenth. Each is a step
-#: of iterative refinement: what float32 gets wrong is relative to the change that it makes, and at
-#: a large C the gap jumps about before it falls.
+#: Gap checks in a row, where a proof was expected, that may fail to lower the gap by a tenth. Each
+#: is a step of iterative refinement: what float32 gets wrong is relative to the change that it
+#: makes, and at a large C the gap jumps about before it falls.
 _PATIENCE = 30
 
-#: Looks in a row after many steps at points no better than an earlier one: the reason to make sums
-#: in float64, and with these to give up.
-_IN_VAIN = 4
+#: Gap checks in a row between these, after many steps, that may fail to raise the dual bound: the
+#: reason to compute sums in float64, and with these to give up.
+_PATIENCE_BETWEEN = 4
 
-#: Share of the tolerance that doubt about float32 sums may take up before more of them are made in
+#: Share of the tolerance that errors of float32 sums may take up before more sums are made in
 #: float64.
-_DOUBTFUL = 0.5
+_MAX_ERROR_SHARE = 0.5
 
 #: Work on pairs of a working set, in its samples, that takes as long as a kernel value in float64.
 _PAIR_WORK_PER_VALUE = 4
@@ -52,32 +60,9 @@ _PAIR_WORK_PER_VALUE = 4
 #: Outer steps between two checks whether the pairs have cost as much as a float64 matrix.
 _STEPS_PER_CHECK = 20
 
-#: Kernel values beyond it leave the range of float32 in sums and products.
-_LARGEST = 1e30
-
-#: Megabytes for rows of samples of fewer values than that: more would take longer to touch than the
-#: rows to compute again.
-_CACHE_IF_CHEAP = {48: 256.0, 128: 1000.0}
-
-#: Megabytes of these that are taken at once; more only as rows are computed a second time.
-_CACHE_AT_FIRST = 256.0
-
-#: Working sets that all samples make, and the least size of one: of large ones most rows would be
-#: asked for before it is known which matter.
-_SETS, _LEAST_SET = 16, 128
-
-#: Samples at which sums of float32 kernel values are compared with float64.
-_TRIED = 128
-
-#: Support vectors that these are compared with at a time: all at once would be fresh memory, which
-#: took three times as long as the sums.
-_TOGETHER = 1024
-
-#: Values of a caller's kernel between two looks at the clock and at Ctrl-C.
-_VALUES_PER_POLL = 2**16
-
-#: Bytes of a kernel matrix that is kept whole without a look at the memory that is free.
-_SMALL = 2**26
+#: Samples per sample of a working set, and its smallest size: with large sets most rows would be
+#: computed before it is known which are needed.
+_SAMPLES_PER_MEMBER, _MIN_WORKING_SET = 16, 128
 
 
 @dataclass(frozen=True)
@@ -85,24 +70,24 @@ class SMO:
     """Two-level sequential minimal optimisation.
 
     Pairs of dual variables are optimised inside a working set whose kernel block fits the cache;
-    kernel rows are computed in float32 tiles when they are first needed, and kept.
+    kernel rows are computed in float32 tiles when they are first needed, and cached.
 
     Parameters
     ----------
     working_set : int
-        Samples whose kernel values among each other are at hand at a time, at most: of few samples
-        a sixteenth, but 128.
+        Most samples whose kernel values among each other are at hand: a sixteenth of few samples,
+        but at least 128.
     cache_size : float or None
-        Megabytes for kernel rows; None: half of the memory that is free, or 256 or 1,000 for
-        samples of so few values, 48 or 128, that rows are cheap to compute. Of these, more than
-        256 are taken only as rows turn out to be needed again and again.
+        Megabytes for kernel rows. None: half of the free memory, but 256 for samples of fewer than
+        48 values and 1,000 for those of fewer than 128, whose rows are cheap to compute. More than
+        256 are used only if rows are needed again and again.
     n_threads : int
         Threads for kernel values.
     small : int
-        Up to so many samples there are no working sets: the whole kernel matrix is made, in
-        float64. Not for a user's function: it may be slow, and is asked for the rows that are
-        needed only. With more samples SMO changes to float64 when it has cost as much as that
-        matrix, or when float32 brings nothing more; the matrix is that of the samples that matter.
+        Up to so many samples the full kernel matrix is computed, in float64, without working sets.
+        Not of a user's function, which may be slow: only the rows that are needed are computed.
+        With more samples SMO changes to float64 when its steps have cost as much as that matrix,
+        or when float32 brings no more progress; the matrix is then that of the active set.
     """
 
     working_set: int = 512
@@ -120,129 +105,51 @@ class SMO:
             check_positive("cache_size", self.cache_size, advice="It is in megabytes.")
 
     def solve(self, objective: KernelObjective, monitor: Monitor, start: Start) -> Solution:
-        """Make outer steps; when the gap looks small enough, ask for the proof."""
+        """Make outer steps; certify the point when the estimate of its gap is small enough."""
         _require(objective)
         if self._is_small(objective):
-            found = solve_whole(self.name, objective, monitor, start)
+            found = solve_dense(self.name, objective, monitor, start)
         else:
             found = self._solve_large(objective, monitor, start)
-        return settled(self, objective, monitor, found)
+        return retried(self, objective, monitor, found)
 
     def _solve_large(self, objective: KernelObjective, monitor: Monitor, start: Start) -> Solution:
         _require_float32(objective)
         try:
-            return self._solve(objective, monitor, start)
+            fit = _Fit(self, objective, monitor, start)
+            return monitor.finish(self.name, fit.run(start), fit.info)
         except MemoryError as error:
             n = objective.problem.n_samples
             raise out_of_memory(self.cache_size, n, self.working_set) from error
 
-    def _solve(self, objective: KernelObjective, monitor: Monitor, start: Start) -> Solution:
-        n, form = objective.problem.n_samples, objective.standard_form()
-        X, kernel = objective.problem.X, objective.kernel
-        samples = start.samples or KernelSamples(kernel, X, self.n_threads)
-        smo = self._engine(form, samples)
-        part = Screening(form, samples, partial(self._engine, form, samples), monitor)
-        begin, z = self._begin(objective, part, start)
-        if z is not None:
-            smo.go_on(begin, *form.state(begin, z))
-        steps, tol = 0, monitor.tol  # a start is certified before the first step
-        most = objective.gap_check_interval
-        whole = start.beta is None and not (part.n_iter and begin.any())
-        if whole:
-            steps = monitor.iterations_left(part.n_iter, most)
-        shrinking = whole and monitor.tol < NEAR and part.applies() and _short_of_rows(samples, n)
-        doubts, stall = 0, StallDetector(hulls=form.hulls)
-        float64 = Refinement(objective, form, self._pairs_before_float64(samples, n))
-        while True:
-            if not form.hulls:
-                monitor.follow(lambda: (part.n_iter + smo.outer_steps, smo.dual))
-            satisfied = _run(smo, form, NEAR if shrinking else tol, steps, monitor, float64)
-            variables = smo.beta
-            beta = form.fold(variables)
-            z, error = _sums(objective, beta, (form.target - smo.residual)[:n], doubts, monitor)
-            exact = error is None
-            n_iter = part.n_iter + smo.outer_steps + float64.result.n_iter
-            status = monitor.judge(PrimalDual(None, 0.0, beta, z, error=error), n_iter)
-            if status is not Status.RUNNING:
-                break
-            if shrinking and satisfied:
-                shrinking = False
-                steps = 0 if part.shrink(smo) else monitor.iterations_left(n_iter, most)
-                continue
-            if satisfied:
-                tol *= 0.5
-                doubts += monitor.doubt > _DOUBTFUL * monitor.tol * abs(monitor.dual)
-            lost = stall.reached(monitor, satisfied, exact)
-            if lost and not (exact or satisfied):
-                doubts, stall, lost = 2, StallDetector(hulls=form.hulls), False
-            if float64.due(smo, lost or (exact and stall.slow)):
-                known = z if exact else exact_values(objective, beta, monitor)
-                status = float64.run(smo, monitor, known, affordable(self.cache_size), n_iter)
-                variables, z, exact = float64.variables, float64.z, known is not None
-            elif lost:
-                status = Status.STALLED
-            if status is not Status.RUNNING:
-                break
-            if exact:
-                variables, z = _moved(objective, form, variables, z)
-            smo.go_on(variables, *form.state(variables, z))
-            steps = monitor.iterations_left(n_iter + float64.result.n_iter, most)
-        return monitor.finish(
-            self.name,
-            status,
-            SolverInfo(
-                violation=float64.violation(smo),
-                steps=part.steps + smo.steps + float64.result.steps,
-                rows=round(part.rows) + smo.rows_computed,
-            ),
-        )
-
-    def _pairs_before_float64(self, samples: KernelSamples, n: int) -> float:
+    def pairs_before_float64(self, samples: KernelSamples, n: int) -> float:
         """Return how many pairs take as long as all kernel values in float64.
 
-        A fit that needs more than these goes on in float64: in all, it takes twice as long as it
-        would have if it had begun there, at most. A caller's kernel may be slower than that.
+        A fit that needs more than these goes on in float64: in all, it takes at most twice as long
+        as it would have taken there from the start. A caller's kernel may be slower than that.
         """
         if samples.formula is None:
             return math.inf
         return _PAIR_WORK_PER_VALUE * n**2 / self._working(n)
 
     def _working(self, n: int) -> int:
-        return min(self.working_set, max(_LEAST_SET, n // _SETS))
+        return min(self.working_set, max(_MIN_WORKING_SET, n // _SAMPLES_PER_MEMBER))
 
-    def _begin(
-        self, objective: KernelObjective, part: Screening, start: Start
-    ) -> tuple[Array, Array | None]:
-        """Return where to start, and Kβ there if there was time for it."""
-        if start.beta is None and part.applies():
-            if part.run():
-                return part.beta, part.z
-            if part.monitor.stopped():  # what was found so far is the answer
-                return part.beta, part.values()
-        begin = part.form.begin
-        if start.beta is not None:
-            begin = objective.variables(part.form, start.beta)
-        beta = part.form.fold(begin)
-        return begin, _values(objective, part.samples, beta, part.monitor)
-
-    def _engine(
+    def engine(
         self,
         form: StandardForm,
         samples: KernelSamples,
-        part: NDArray[np.intp] | None = None,
+        subset: NDArray[np.intp] | None = None,
     ) -> _core.Smo:
-        """Return the core's solver, for a part of the variables if one is given."""
-        rows, at = samples.rows(part), slice(None) if part is None else part
+        """Return the core's solver, for a subset of the variables if one is given."""
+        rows, at = samples.rows(subset), slice(None) if subset is None else subset
         target = form.target[at]
         working = self._working(len(target))
         return _core.Smo(
             rows.twice() if form.doubled else rows,
-            target,
-            form.lower[at],
-            form.upper[at],
-            form.group[at],
-            form.epsilon,
-            form.balanced,
+            _core.SmoProblem(
+                target, form.lower[at], form.upper[at], form.group[at], form.epsilon, form.balanced
+            ),
             working,
             *row_capacities(samples, len(target), self.cache_size, working),
         )
@@ -253,52 +160,174 @@ class SMO:
         return fast and objective.problem.n_samples <= self.small
 
 
-class StallDetector:
-    """Counts the looks in a row that brought nothing."""
+class Phase(Enum):
+    """What the outer steps on all samples aim at, after the start from subsets of them."""
 
-    def __init__(self, *, hulls: bool) -> None:
-        self.hulls = hulls
-        self.least, self.failures = math.inf, 0
-        self.highest, self.in_vain = -math.inf, 0
-        self.slow = False  # the last point that seemed good enough did not halve the gap
-
-    def reached(self, monitor: Monitor, satisfied: bool, exact: bool) -> bool:
-        """Whether there are too many of points that seemed good enough, or after all the steps."""
-        if satisfied:
-            gap = monitor.history[-1].gap
-            self.slow = gap > 0.5 * self.least
-            self.failures = 0 if gap < 0.9 * self.least else self.failures + 1
-            self.least = min(self.least, gap)
-            return self.failures >= (_PATIENCE if exact else 3)
-        if self.hulls and monitor.latest.primal < math.inf:
-            return False  # D need not rise from one gap check to the next
-        dual = monitor.latest.dual
-        self.in_vain = 0 if dual > self.highest else self.in_vain + 1
-        self.highest = max(self.highest, dual)
-        return self.in_vain >= _IN_VAIN
+    SHRINKING = "a gap at which it shows which samples can be shrunk"
+    FULL = "the tolerance"
+    REFINED = "the tolerance, after the active set was solved in float64"
 
 
-def _run(
-    smo: _core.Smo,
-    form: StandardForm,
-    tol: float,
-    steps: int,
-    monitor: Monitor,
-    float64: Refinement,
-) -> bool:
-    """Make outer steps until the gap looks small enough in float32: then True.
+class _Fit:
+    """SMO at work on one problem: its phase, and how precise its sums are.
 
-    At most so many are made, and none after it is time for float64.
+    The phases follow each other; that of shrinking is left out where it is not worth its while.
     """
-    end = smo.outer_steps + steps
-    while True:
-        before = smo.outer_steps
-        some = min(end - before, steps if float64.tried else _STEPS_PER_CHECK)
-        smo.run(tol, form.negligible, some, monitor.stopped)
-        if smo.outer_steps < before + some:
-            return True
-        if smo.outer_steps >= end or float64.due(smo) or monitor.stopped():
+
+    def __init__(
+        self, solver: SMO, objective: KernelObjective, monitor: Monitor, start: Start
+    ) -> None:
+        problem, form = objective.problem, objective.standard_form()
+        samples = start.samples or KernelSamples(objective.kernel, problem.X, solver.n_threads)
+        engine = partial(solver.engine, form, samples)
+        self.objective, self.form, self.samples, self.monitor = objective, form, samples, monitor
+        self.max_active = affordable(solver.cache_size)
+        self.phase, self.precision, self.tol = Phase.FULL, Precision.FLOAT32, monitor.tol
+        self.smo, self.screening = engine(), Screening(form, samples, engine, monitor)
+        self.pairs_before_float64 = solver.pairs_before_float64(samples, problem.n_samples)
+        self.refinement = Refinement(objective, form)
+        self._expect_progress()
+
+    def _expect_progress(self) -> None:
+        """Count the gap checks without progress: those that expected a proof, and others."""
+        self.expected, self.unexpected = StallDetector(_PATIENCE), StallDetector(_PATIENCE_BETWEEN)
+        self.slow = False  # the last one that expected a proof did not halve the gap
+
+    @property
+    def n_iter(self) -> int:
+        """Outer steps so far."""
+        refined = self.refinement.result.n_iter
+        return int(self.screening.n_iter + self.smo.outer_steps + refined)
+
+    @property
+    def info(self) -> SolverInfo:
+        """Steps, rows and the violation of the last point."""
+        smo, screening, refinement = self.smo, self.screening, self.refinement
+        return SolverInfo(
+            violation=refinement.violation(smo),
+            steps=screening.steps + smo.steps + refinement.result.steps,
+            rows=round(screening.rows) + smo.rows_computed,
+        )
+
+    def run(self, start: Start) -> Status:
+        """Alternate outer steps and gap checks until the monitor says stop, or until a stall."""
+        steps = self._start(start)
+        while True:
+            converged = self._make_steps(steps)
+            # ---- gap check
+            point = self._point()
+            status = self.monitor.judge(point, self.n_iter)
+            if status is not Status.RUNNING:
+                return status
+            # ---- shrinking
+            if self.phase is Phase.SHRINKING and converged:
+                self.phase = Phase.FULL
+                steps = 0 if self.screening.shrink(self.smo) else self._steps_to_next_check()
+                continue
+            # ---- after a failed proof: better sums, or float64 for the active set, or the end
+            variables, z, exact = self.smo.beta, point.z, point.error is None
+            stalled = self._stalls(converged, exact)
+            if self._refines(stalled or (exact and self.slow)):
+                status = self._refine(point)
+                variables, z, exact = self.refinement.variables, self.refinement.z, True
+            elif stalled:
+                status = Status.STALLED
+            if status is not Status.RUNNING:
+                return status
+            # ---- restart from these sums
+            if exact:
+                variables, z = _moved(self.objective, self.form, variables, z)
+            self.smo.go_on(variables, *self.form.state(variables, z))
+            steps = self._steps_to_next_check()
+
+    def _start(self, start: Start) -> int:
+        """Go to the start, which subsets give if there is none; return the steps to a gap check.
+
+        None from a start that was given, or found by subsets: it is certified first.
+        """
+        begin, z = self._starting_point(start)
+        if z is not None:
+            self.smo.go_on(begin, *self.form.state(begin, z))
+        if start.beta is not None or (self.screening.n_iter and begin.any()):
+            return 0
+        worth_it = self.tol < NEAR and short_of_rows(self.samples, self.objective.problem.n_samples)
+        if worth_it and self.screening.applies():
+            self.phase = Phase.SHRINKING
+        return self._steps_to_next_check()
+
+    def _starting_point(self, start: Start) -> tuple[Array, Array | None]:
+        """Return where to start, and Kβ there if there was time for it."""
+        screening, form = self.screening, self.form
+        if start.beta is None and screening.applies():
+            if screening.run():
+                return screening.beta, screening.z
+            if self.monitor.stopped():  # the point reached so far is the answer
+                return screening.beta, screening.values()
+        begin = form.begin
+        if start.beta is not None:
+            begin = self.objective.variables(form, start.beta)
+        return begin, values_at(self.objective, self.samples, form.fold(begin), self.monitor)
+
+    def _steps_to_next_check(self) -> int:
+        return self.monitor.iterations_left(self.n_iter, self.objective.gap_check_interval)
+
+    def _make_steps(self, steps: int) -> bool:
+        """Make outer steps until the gap seems small enough in float32: then True.
+
+        At most so many are made, and none after it is time for float64.
+        """
+        smo, screening = self.smo, self.screening
+        if not self.form.hulls:
+            self.monitor.follow(lambda: (screening.n_iter + smo.outer_steps, smo.dual))
+        tol = NEAR if self.phase is Phase.SHRINKING else self.tol
+        end = smo.outer_steps + steps
+        while True:
+            before = smo.outer_steps
+            some = min(end - before, steps if self.phase is Phase.REFINED else _STEPS_PER_CHECK)
+            smo.run(tol, self.form.negligible, some, self.monitor.stopped)
+            if smo.outer_steps < before + some:
+                return True
+            if smo.outer_steps >= end or self._refines() or self.monitor.stopped():
+                return False
+
+    def _point(self) -> PrimalDual:
+        """Return the dual point with its Kβ, in the present precision."""
+        beta = self.form.fold(self.smo.beta)
+        z = (self.form.target - self.smo.residual)[: len(beta)]
+        z, error = values_with_error(self.objective, beta, z, self.precision, self.monitor)
+        return PrimalDual(None, 0.0, beta, z, error=error)
+
+    def _stalls(self, converged: bool, exact: bool) -> bool:
+        """Demand more where a proof failed; whether too many gap checks brought no progress."""
+        monitor, latest = self.monitor, self.monitor.latest
+        if converged:
+            self.tol *= 0.5
+            if monitor.error_bound > _MAX_ERROR_SHARE * monitor.tol * abs(monitor.dual):
+                self.precision = self.precision.higher
+            gap = monitor.history[-1].gap
+            self.slow = gap > 0.5 * self.expected.smallest_gap
+            return self.expected.count(self.expected.lowers_gap(gap), None if exact else 3)
+        if self.form.hulls and latest.primal < math.inf:
+            return False  # D need not rise from one gap check to the next
+        stalled = self.unexpected.count(self.unexpected.raises_dual(latest.dual))
+        if stalled and not exact:  # first of all, sums in float64
+            self.precision = Precision.FLOAT64
+            self._expect_progress()
             return False
+        return stalled
+
+    def _refines(self, demanded: bool = False) -> bool:
+        """Whether it is time for float64: on demand, or when float32 has cost as much."""
+        late = demanded or bool(self.smo.steps >= self.pairs_before_float64)
+        return late and self.phase is not Phase.REFINED
+
+    def _refine(self, point: PrimalDual) -> Status:
+        """Solve in float64 for the active set, as far as time and memory allow."""
+        z = point.z
+        self.phase = Phase.REFINED
+        if point.error is not None:
+            z = exact_values(self.objective, point.beta, self.monitor)
+        return self.refinement.run(self.smo, self.monitor, z, self.max_active, self.n_iter)
 
 
 def _moved(
@@ -307,127 +336,6 @@ def _moved(
     """Return the variables after a step in all free ones at once, and Kβ there."""
     after = moved(objective, form, variables, z)
     return after, z + objective.kernel_values(form.fold(after) - form.fold(variables))
-
-
-def kernel_matrix(objective: KernelObjective | KernelCrammerSingerObjective) -> Array:
-    """Return K in float64, exactly symmetric."""
-    K = objective.kernel(objective.problem.X, objective.problem.X)
-    refuse_huge_values(K)
-    return np.ascontiguousarray(0.5 * (K + K.T))
-
-
-def _values(
-    objective: KernelObjective, samples: KernelSamples, beta: Array, monitor: Monitor
-) -> Array | None:
-    """Kβ; None if there is no time for it."""
-    n = len(beta)
-    if samples.formula is None or affords_float64(samples.X, n * int(np.count_nonzero(beta))):
-        return exact_values(objective, beta, monitor)
-    return samples.sums(np.arange(n), beta, monitor.stopped)
-
-
-def exact_values(
-    objective: KernelObjective | KernelCrammerSingerObjective, beta: Array, monitor: Monitor
-) -> Array | None:
-    """Kβ in float64; None if it is to stop first."""
-    size = _VALUES_PER_POLL if objective.kernel.formula() is None else 16 * _VALUES_PER_POLL
-    values = np.zeros_like(beta)
-    for rows, block in objective.kernel_blocks(beta, size):
-        values[rows] = block
-        if rows.stop < len(beta) and monitor.stopped():
-            return None
-    return values
-
-
-def _sums(
-    objective: KernelObjective, beta: Array, z: Array, doubts: int, monitor: Monitor
-) -> tuple[Array, SumError | None]:
-    """Return Kβ, and its error if it has one: z from float32 rows, unless float64 is not felt.
-
-    Once it was doubted, float64 is made of it near the kinks of the loss; then everywhere.
-    """
-    n_values = len(beta) * int(np.count_nonzero(beta))
-    if doubts > 1 or affords_float64(objective.problem.X, n_values):
-        exact = exact_values(objective, beta, monitor)
-        if exact is not None:
-            return exact, None
-    error = _error(objective, beta, z)
-    return _sharpened(objective, beta, z, error, monitor) if doubts else (z, error)
-
-
-def _error(objective: KernelObjective, beta: Array, z: Array) -> SumError:
-    """Mean and spread of the error of z, summed from float32 rows, by a sample in float64.
-
-    The sample is of support vectors on the edge, where an error counts most, and of all samples.
-    """
-    edge = np.flatnonzero(objective.edge(beta))
-    rows = np.append(_some(edge), _some(np.arange(len(beta))))
-    apart = z[rows] - _exact_at(objective, beta, rows)
-    return SumError(float(apart.mean()), float(apart.std()))
-
-
-def _exact_at(objective: KernelObjective, beta: Array, rows: NDArray[np.intp]) -> Array:
-    """Return Kβ at some samples, in float64."""
-    X, support = objective.problem.X, np.flatnonzero(beta)
-    some, values = X[rows], np.zeros(len(rows))
-    for begin in range(0, len(support), _TOGETHER):
-        part = support[begin : begin + _TOGETHER]
-        values += objective.kernel(some, X[part]) @ beta[part]
-    return values
-
-
-def _sharpened(
-    objective: KernelObjective, beta: Array, z: Array, error: SumError, monitor: Monitor
-) -> tuple[Array, SumError]:
-    """Make the sums of the samples near a kink in float64: an error counts most there."""
-    exact = objective.near_kinks(z, 4.0 * (abs(error.mean) + error.spread))
-    near, z = np.flatnonzero(exact), z.copy()
-    for begin in range(0, len(near), _TOGETHER):
-        some = near[begin : begin + _TOGETHER]
-        z[some] = _exact_at(objective, beta, some)
-        if monitor.stopped():
-            exact[near[begin + _TOGETHER :]] = False
-            break
-    return z, error._replace(exact=exact)
-
-
-def _some(index: NDArray[np.intp]) -> NDArray[np.intp]:
-    return index[:: max(1, len(index) // _TRIED)][:_TRIED]
-
-
-def cache_for(samples: KernelSamples, cache_size: float | None) -> float | None:
-    """Return the megabytes for kernel rows: as given, few if rows are cheap, None: no limit."""
-    if cache_size is not None or samples.formula is None:
-        return cache_size
-    return next((most for few, most in _CACHE_IF_CHEAP.items() if samples.stored < few), None)
-
-
-def row_capacities(
-    samples: KernelSamples, n: int, cache_size: float | None, least: int
-) -> tuple[int, int]:
-    """Return how many rows of n values may be kept, and how many before any is needed twice."""
-    cache = cache_for(samples, cache_size)
-    most = row_capacity(n, cache, least)
-    if cache_size is not None or cache is None:
-        return most, most
-    return most, min(most, row_capacity(n, _CACHE_AT_FIRST, least))
-
-
-def _short_of_rows(samples: KernelSamples, n: int) -> bool:
-    """Whether rows are cheap enough to be given up, and too many to be kept.
-
-    The free memory has no say: it must not change the way to the answer.
-    """
-    limit = cache_for(samples, None)
-    return limit is not None and 4 * n**2 > 1e6 * limit
-
-
-def row_capacity(n: int, cache_size: float | None, least: int) -> int:
-    """Kernel rows that so many megabytes hold; of half the free memory if there is no limit."""
-    if cache_size is None and 4 * n**2 <= _SMALL:
-        return n
-    size = 1e6 * cache_size if cache_size is not None else 0.5 * free_memory()
-    return int(min(n, max(least, size // (4 * n))))
 
 
 def _require(objective: KernelObjective) -> None:
@@ -444,27 +352,3 @@ def _require_float32(objective: KernelObjective) -> None:
     if objective.kernel.mercer is not False:
         refuse_negative(objective.diagonal)
     refuse_huge(objective.diagonal)
-
-
-def out_of_memory(cache_size: float | None, n: int, working_set: int) -> MemoryError:
-    """Return the error that says what would need less."""
-    return MemoryError(
-        f"Out of memory with cache_size={cache_size}. Give fewer megabytes; at least"
-        f" {min(n, working_set)} kernel rows of {n} samples, {4e-6 * n:.3g} MB each,"
-        " are kept besides a float32 copy of X. Or fit fewer samples."
-    )
-
-
-def refuse_negative(diagonal: Array) -> None:
-    """Refuse k(x, x) < 0."""
-    if not (diagonal >= 0.0).all():
-        raise ValueError("The kernel is negative on its diagonal, k(x, x) < 0: it is no kernel.")
-
-
-def refuse_huge(diagonal: Array) -> None:
-    """Refuse values that overflow in the float32 of the kernel rows."""
-    if not (np.abs(diagonal) < _LARGEST).all():
-        raise ValueError(
-            f"Kernel values reach {diagonal.max():.1e}, beyond what float32 can work with. Scale X"
-            " (sklearn.preprocessing.StandardScaler), or lower gamma or degree."
-        )

@@ -1,7 +1,7 @@
-"""Parts of SMO's problem, at the start and at the end: solve for some samples, then look at all.
+"""SMO on subsets: of growing size at the start, of the samples that are not shrunk at the end.
 
-Kernel rows among a part of the samples are short, and what the others see of the solution is summed
-tile by tile, without a row being kept.
+Kernel rows among a subset of the samples are short. The values of f at the other samples are summed
+tile by tile, without keeping a row.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from maxmargin.solvers.kernel.row_source import KernelSamples
 
 Index = NDArray[np.intp]
 
-#: Samples from which on the first look is at a part of them, and by how much parts grow.
-_MANY, _GROWTH = 8192, 4
+#: Samples from which on a fit starts from a subset, and the factor by which subsets grow.
+_MIN_SAMPLES, _GROWTH = 8192, 4
 
-#: Share of support vectors in the first part beyond which whole rows are as good.
-_FEW = 0.1
+#: Share of support vectors in the first subset beyond which steps on all samples are as fast.
+_MAX_SUPPORT = 0.1
 
-#: Relative gap to which a part that is not all is solved.
-_ROUGHLY = 0.05
+#: Relative gap to which a proper subset is solved.
+_SUBSET_TOL = 0.05
 
-#: Rounds on all samples; what is left then is little.
+#: Most rounds on all samples; little is left after them.
 _ROUNDS = 4
 
-#: Relative gap at which it shows which samples will matter, how far from it (by what the others
-#: lack) the rest must be, and the largest share of all for which leaving them out is worth it.
+#: Relative gap from which on samples are shrunk, how far from a violation these must be, in units
+#: of the root mean square violation, and the largest active share that is worth it.
 NEAR, _FAR, _SHARE = 0.02, 3.0, 0.5
 
-#: Kernel values that are summed after a stop.
-_MOMENT = 2**27
+#: Kernel values that are summed even after a stop.
+_SUMMED_AFTER_STOP = 2**27
 
-#: Of the relative gap asked for: the others add a little to that of a part.
-_AMPLE = 0.8
+#: Share of the tolerance that is left to a subset: the other samples add a little.
+_TOL_SHARE = 0.8
 
 
 class Screening:
-    """A dual point β that grows from part to part, with z = Kβ where it was looked at."""
+    """A dual point β that is extended from subset to subset, with z = Kβ where it was summed."""
 
     def __init__(
         self,
@@ -55,41 +55,41 @@ class Screening:
         n = len(form.target)
         self.form, self.samples, self.engine, self.monitor = form, samples, engine, monitor
         self.beta, self.z, self.threshold = np.zeros(n), np.zeros(n), 0.0
-        self.n_iter = self.steps = 0  # outer steps on parts, and the pairs in them
-        self.rows = 0.0  # computed for parts, in rows of all samples
+        self.n_iter = self.steps = 0  # outer steps on subsets, and the pairs in them
+        self.rows = 0.0  # computed for subsets, in rows of all samples
         self.before = 0  # outer steps on all samples
 
     def applies(self) -> bool:
-        """Whether the problem is of the kind and of the size."""
+        """Whether the problem is large enough, and of a kind that starts from β = 0."""
         form = self.form
         plain = self.samples.formula is not None and not form.doubled and not form.begin.any()
-        return plain and len(form.target) >= _MANY
+        return plain and len(form.target) >= _MIN_SAMPLES
 
     def run(self) -> bool:
-        """Go from part to part; False if it is to stop, or if too many samples matter."""
+        """Solve subset after subset; False if it is to stop, or if support vectors are many."""
         n = len(self.beta)
         order = np.random.default_rng(0).permutation(n)
-        seen, size = 0, n // _GROWTH**2
+        summed, size = 0, n // _GROWTH**2
         while True:
-            if not self._tell(order[seen:size], self.beta):
+            if not self._update(order[summed:size], self.beta):
                 return False
-            part = np.sort(order[:size])
+            subset = np.sort(order[:size])
             for _ in range(_ROUNDS if size == n else 1):
-                others = self._round(part)
+                others = self._round(subset)
                 if others is None:
                     return False
-                if not (self._gain(others) > 0.0).any():
+                if not (self._violation(others) > 0.0).any():
                     break
             if size == n:
                 return True
-            if np.count_nonzero(self.beta) > _FEW * size:
+            if np.count_nonzero(self.beta) > _MAX_SUPPORT * size:
                 return False
-            seen, size = size, n if size == n // _GROWTH else n // _GROWTH
+            summed, size = size, n if size == n // _GROWTH else n // _GROWTH
 
     def shrink(self, smo: _core.Smo) -> bool:
-        """Go on from near the optimum without most samples, if they no longer matter; whether.
+        """Shrink the samples far from a violation, and solve for the others; whether it did.
 
-        The engine of all samples gives its rows back, and is left at what was found.
+        The engine of all samples frees its rows, and goes on from the solution.
         """
         self.beta, self.z = smo.beta, self.form.target - smo.residual
         self.threshold, self.before = float(smo.thresholds[0]), smo.outer_steps
@@ -102,9 +102,9 @@ class Screening:
         return True
 
     def _finish(self) -> None:
-        """Solve for those that matter until all are seen to be served, or it is to stop.
+        """Solve for the active samples until none of the others violates optimality.
 
-        What a round found before a stop is kept if the others can be told of it in a moment.
+        The last round before a stop by time is kept if z of the others can be updated quickly.
         """
         everyone = np.arange(len(self.beta))
         for _ in range(_ROUNDS):
@@ -112,7 +112,7 @@ class Screening:
             if self._round(everyone, _FAR) is None:
                 change = self.beta - beta
                 self.beta, self.z = beta, z
-                if np.count_nonzero(change) * len(beta) <= _MOMENT:
+                if np.count_nonzero(change) * len(beta) <= _SUMMED_AFTER_STOP:
                     self.z += self._sums(everyone, change)
                     self.beta += change
                 return
@@ -120,16 +120,19 @@ class Screening:
                 return
 
     def _proven(self, tol: float) -> bool:
-        """Whether the gap, what all could still gain at the present residuals, is so small."""
+        """Whether the gap at the present residuals is so small."""
         form, beta = self.form, self.beta
-        pull = form.target - self.z - self.threshold
-        above, below = np.maximum(pull - form.epsilon, 0.0), np.minimum(pull + form.epsilon, 0.0)
+        gradient = form.target - self.z - self.threshold
+        above, below = (
+            np.maximum(gradient - form.epsilon, 0.0),
+            np.minimum(gradient + form.epsilon, 0.0),
+        )
         most = form.upper * above + form.lower * below
-        gap = float((most - pull * beta + form.epsilon * np.abs(beta)).sum())
+        gap = float((most - gradient * beta + form.epsilon * np.abs(beta)).sum())
         return gap <= tol * abs(form.state(beta, self.z)[1])
 
     def values(self) -> Array:
-        """Kβ again, whatever the clock says."""
+        """Return Kβ, summed even if it is to stop."""
         return self._sums(np.arange(len(self.beta)), self.beta)
 
     def _sums(self, some: Index, change: Array) -> Array:
@@ -137,26 +140,28 @@ class Screening:
         assert values is not None
         return values
 
-    def _split(self, part: Index, far: float) -> tuple[Index, Index]:
-        """Return those that gain, or are not `far` from it by what others lack, and the rest."""
-        gain = self._gain(part)
-        missing = gain[gain > 0.0]
-        reach = np.sqrt((missing**2).sum() / max(1, len(missing))) if self.beta.any() else np.inf
-        return part[gain > -far * reach], part[gain <= -far * reach]
+    def _split(self, subset: Index, far: float) -> tuple[Index, Index]:
+        """Return the samples that violate optimality or are not `far` from it, and the others."""
+        violation = self._violation(subset)
+        violations = violation[violation > 0.0]
+        typical = (
+            np.sqrt((violations**2).sum() / max(1, len(violations))) if self.beta.any() else np.inf
+        )
+        return subset[violation > -far * typical], subset[violation <= -far * typical]
 
-    def _round(self, part: Index, far: float = 1.0) -> Index | None:
-        """Solve for those of the part that matter; tell the others, and return them."""
-        active, others = self._split(part, far)
-        if len(active) == 0:  # no sample gains, or none has a cost
+    def _round(self, subset: Index, far: float = 1.0) -> Index | None:
+        """Solve for the active samples of a subset, update z of the others, and return these."""
+        active, others = self._split(subset, far)
+        if len(active) == 0:  # no sample violates optimality, or none has a cost
             return others
         smo, form, before = self.engine(active), self.form, self.beta.copy()
         residual, value = form.state(before, self.z)
         smo.go_on(before[active], residual[active], value)
         done = self.before + self.n_iter
         self.monitor.follow(lambda: (done + smo.outer_steps, smo.dual))
-        whole = len(part) == len(before)
+        everyone = len(subset) == len(before)
         smo.run(
-            _AMPLE * self.monitor.tol if whole else _ROUGHLY,
+            _TOL_SHARE * self.monitor.tol if everyone else _SUBSET_TOL,
             form.negligible,
             self.monitor.iterations_left(done, 1000),
             self.monitor.stopped,
@@ -166,22 +171,22 @@ class Screening:
         self.rows += smo.rows_computed * len(active) / len(before)
         self.beta[active], self.threshold = smo.beta, float(smo.thresholds[0])
         self.z[active] = form.target[active] - smo.residual
-        return others if self._tell(others, self.beta - before) else None
+        return others if self._update(others, self.beta - before) else None
 
-    def _tell(self, some: Index, change: Array) -> bool:
-        """Bring z of some samples up to date; False if it is to stop first."""
+    def _update(self, some: Index, change: Array) -> bool:
+        """Update z of some samples; False if it is to stop first."""
         values = self.samples.sums(some, change, self.monitor.stopped)
         if values is not None:
             self.z[some] += values
         return values is not None and not self.monitor.stopped()
 
-    def _gain(self, some: Index) -> Array:
-        """Return what β of each sample gains per unit by its better move; below 0 if none gains."""
+    def _violation(self, some: Index) -> Array:
+        """Return the violation of each sample: its steeper feasible slope, below 0 if optimal."""
         form, beta = self.form, self.beta[some]
-        pull = form.target[some] - self.z[some] - self.threshold
+        gradient = form.target[some] - self.z[some] - self.threshold
         epsilon = form.epsilon
-        up = pull - np.where(beta >= 0.0, epsilon, -epsilon)
-        down = -pull - np.where(beta <= 0.0, epsilon, -epsilon)
+        up = gradient - np.where(beta >= 0.0, epsilon, -epsilon)
+        down = -gradient - np.where(beta <= 0.0, epsilon, -epsilon)
         return np.maximum(
             np.where(beta < form.upper[some], up, -np.inf),
             np.where(beta > form.lower[some], down, -np.inf),

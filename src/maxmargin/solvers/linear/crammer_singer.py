@@ -10,12 +10,13 @@ from scipy import sparse
 
 import maxmargin._core as _core
 from maxmargin.certificate import Status
-from maxmargin.objectives.base import Intercept, PrimalDual
+from maxmargin.objectives.base import PrimalDual
 from maxmargin.objectives.crammer_singer import CrammerSingerObjective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.linear.intercept import short_bias_of
+from maxmargin.solvers.requirements import require
 
 #: Shrunk rows come back whenever the sweep's gap has fallen by this factor, and as many
 #: steps as three visits to every row have been made.
@@ -44,17 +45,22 @@ class _Ascent:
         problem, K = objective.problem, objective.n_classes
         n = problem.n_samples
         self.objective = objective
-        self.free = objective.intercept is Intercept.FREE
-        self.feature = short_bias_of(objective).feature
-        self.anchor, self.w_bias = np.zeros(K), np.zeros(K)
-        self.alpha, self.order = np.zeros((n, _core.padded(K))), np.arange(n, dtype=np.int32)
-        self.sweep, self.random = _core.Sweep(n), _core.Random(start.seed)
+        bias = short_bias_of(objective)
+        self.feature, self.anchor, self.w_bias = bias.feature, np.zeros(K), np.zeros(K)
+        self.alpha, self.sweep = np.zeros((n, _core.padded(K))), _core.Sweep(n)
+        self.state = _core.ClassState(
+            self.alpha,
+            _core.ClassBias(bias.feature, bias.free, self.w_bias, self.anchor),
+            np.arange(n, dtype=np.int32),
+            self.sweep,
+            _core.Random(start.seed),
+        )
         self.narrow = start.beta is None and sparse.issparse(problem.X) and problem.fits_float32
         if start.beta is None:
             self.alpha[objective.own] = problem.cost
             self.W = objective.zero(narrow=self.narrow)
             return
-        if self.free:
+        if bias.free:
             self.anchor[:] = start.b
         beta = objective.feasible(start.beta, objective.zero(), self.anchor)
         self.alpha[:, :K] = -beta
@@ -64,11 +70,10 @@ class _Ascent:
 
     def run(self, relax: float, epochs: int, target: float, seconds: float) -> None:
         """Make epochs until the gap that they seem to leave is small enough."""
+        objective, budget = self.objective, _core.SweepBudget(epochs, target, seconds)
         _core.crammer_singer(
-            self.objective.problem.rows, self.objective.classes, self.alpha, self.W, self.w_bias,
-            self.anchor, self.feature, self.free, self.order, self.sweep, self.random, relax,
-            epochs, target, seconds,
-        )  # fmt: skip
+            objective.problem.rows, objective.classes, self.state, self.W, relax, budget
+        )
 
     @property
     def gap(self) -> float:
@@ -101,6 +106,7 @@ class CrammerSinger:
 
     def solve(self, objective: CrammerSingerObjective, monitor: Monitor, start: Start) -> Solution:
         """Sweep; when the sweep's own estimate of the gap is small enough, ask for the proof."""
+        require(objective, self.name, (CrammerSingerObjective,))
         n, tol, ascent = objective.problem.n_samples, monitor.tol, _Ascent(objective, start)
         sweep, status = ascent.sweep, Status.RUNNING
         trust, estimate, near = TRUST, math.inf, False

@@ -35,11 +35,11 @@ def bias_of(
         return _core.Bias(objective.intercept_scaling, 0.0)
     cost = objective.problem.cost
     if not cost.any():  # two classes without weight: nothing is asked of b
-        return _core.Bias(1.0, 0.0)
+        return _core.Bias(1.0, 0.0, True)
     crossing = math.sqrt(objective.unit / float(cost.sum()))
     typical = typical_norm(objective.diagonal, cost)
     least = reach if crossings is None else crossings
-    return _core.Bias(max(reach * typical, least * crossing), 0.0)
+    return _core.Bias(max(reach * typical, least * crossing), 0.0, True)
 
 
 def best_constant(objective: LinearObjective) -> float:

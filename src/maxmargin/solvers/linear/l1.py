@@ -6,12 +6,11 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
-from maxmargin.objectives.base import Intercept, Objective, PrimalDual
+from maxmargin.objectives.base import Intercept, PrimalDual
 from maxmargin.objectives.l1 import L1Objective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution
@@ -64,8 +63,8 @@ class _WorkingSet:
         rank[self.packed] = -1.0
         wanted = max(size - len(self.features), int(np.isinf(rank).sum()))
         if wanted > 0:
-            new: NDArray[np.intp] = np.argpartition(-rank, min(wanted, len(rank)) - 1)[:wanted]
-            new = np.sort(new[rank[new] >= 0.0]).astype(np.int32)
+            found = np.argpartition(-rank, min(wanted, len(rank)) - 1)[:wanted]
+            new = np.sort(found[rank[found] >= 0.0]).astype(np.int32)
             self.core.append(self.objective.problem.rows, new)
             self.packed[new] = True
             self.features = np.concatenate([self.features, new])
@@ -95,7 +94,9 @@ class _WorkingSet:
 
     def move_to(self, objective: L1Objective) -> None:
         """Go on with other costs, which are a multiple of those so far."""
-        now, then = (posed.problem.extent.total_cost for posed in (self.objective, objective))
+        now, then = (
+            posed.problem.target_summary.total_cost for posed in (self.objective, objective)
+        )
         if now != then:
             self.core.scale_costs(then / now)
         self.objective = objective
@@ -137,10 +138,9 @@ class L1:
 
     name = "l1"
 
-    def solve(self, objective: Objective, monitor: Monitor, start: Start) -> Solution:
+    def solve(self, objective: L1Objective, monitor: Monitor, start: Start) -> Solution:
         """Descend at growing costs, then at those given, until the monitor says stop."""
         require(objective, self.name, (L1Objective,))
-        assert isinstance(objective, L1Objective)
         working = _WorkingSet(objective, start)
         if start.w is None or start.beta is None:
             status = self._approach(working, monitor)

@@ -16,6 +16,7 @@ from maxmargin.data.checks import as_floats, check_count, check_positive
 from maxmargin.objectives.base import Intercept, PrimalDual
 from maxmargin.objectives.linear import LinearObjective
 from maxmargin.runtime.monitor import Monitor
+from maxmargin.runtime.stall import StallDetector
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.linear.intercept import bias_of, typical_norm
@@ -35,8 +36,8 @@ MAX_FEATURES = 10_000
 #: Between looks at a gap that is not promising.
 _STEPS_PER_CHECK_OF_GAP = 25
 
-#: Looks in a row that do not lower the gap by a tenth: rounding is what is left.
-_IN_VAIN = 8
+#: Gap checks in a row that do not lower the gap by a tenth: rounding is what is left.
+_PATIENCE = 8
 
 #: That a sample should hold at most, since it is a copy, if a smaller one can give its Hessian.
 _SAMPLE_VALUES = 2**23
@@ -94,7 +95,7 @@ class Newton:
             )
         bias = bias_of(objective, reach=30.0)
         free = objective.intercept is Intercept.FREE
-        whole = _core.NewtonLevel(problem.rows, objective.terms, bias, free, _BLAS)
+        whole = _core.NewtonLevel(problem.rows, objective.terms, bias, _BLAS)
         n_iter, status = 0, Status.RUNNING
         if start.beta is not None:
             beta = objective.feasible(start.beta)
@@ -117,19 +118,17 @@ class Newton:
                     monitor.stopped,
                 )
         follows = not (objective.loss.bounded or free)  # the dual point from w
-        before, least, in_vain = n_iter, math.inf, 0
+        before, stall = n_iter, StallDetector(_PATIENCE)
         while status is Status.RUNNING:
-            if in_vain == _IN_VAIN:
-                status = Status.STALLED
-                break
             steps = monitor.iterations_left(n_iter, _STEPS_PER_CHECK_OF_GAP)
             whole.solve(monitor.tol, self.shrink, steps, monitor.stopped)
             n_iter = before + whole.n_steps
             w, b = whole.w[:d], whole.b
             point = PrimalDual(w, b, None if follows else whole.beta)
             status = monitor.judge(point, n_iter)
-            gap = monitor.history[-1].gap
-            in_vain, least = (0, gap) if gap < 0.9 * least else (in_vain + 1, least)
+            progress = stall.lowers_gap(monitor.history[-1].gap)
+            if stall.count(progress) and status is Status.RUNNING:
+                status = Status.STALLED
         if status is not Status.OPTIMAL:  # what is returned is no worse than 0
             zero = np.zeros(d)
             if monitor.dual < 0.0 or monitor.history[-1].primal > objective.primal(zero, 0.0):
@@ -148,13 +147,13 @@ class Newton:
 
         Of squared losses, the largest sample may give its Hessian, and is kept for it.
         """
-        problem, free = objective.problem, objective.intercept is Intercept.FREE
+        problem = objective.problem
         d, n_iter = problem.n_features, 0
         w, softness = np.zeros(d + 1), self.softness * objective.unit
         for places, cost in samples:
             sample = problem.part(places, cost)
             terms = objective.terms_of(sample.y, sample.cost)
-            level = _core.NewtonLevel(sample.rows, terms, bias, free, _BLAS)
+            level = _core.NewtonLevel(sample.rows, terms, bias, _BLAS)
             level.start(w, softness, _centre(n_iter, len(places)), monitor.stopped)
             level.rough_solve(
                 monitor.tol,
@@ -212,10 +211,10 @@ def _samples(
     n = problem.n_samples
     mean_pull = float(np.einsum("i,i->", problem.cost, problem.squared_norms)) / n or 1.0
     share, norms = 0.5 * sizes[-1] / n, problem.squared_norms
-    draw = _core.Draw(  # the rows of the largest sample
+    draw = _core.PoissonSample(  # the rows of the largest sample
         problem.cost, norms, share, share / mean_pull, sizes[-1], _core.Random(seed)
     )
-    places, number, chance = draw.places, draw.numbers, draw.chances
+    places, number, chance = draw.indices, draw.numbers, draw.chances
     cost = problem.cost[places]
     most = 2.0 * sizes[-1] / n * problem.n_stored
     samples = []

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 import maxmargin._core as _core
-from maxmargin.objectives.base import Intercept, PrimalDual
+from maxmargin.objectives.base import PrimalDual
 from maxmargin.objectives.class_weights import (
     coef_of,
     combine_classes,
@@ -28,8 +28,8 @@ from maxmargin.solvers.requirements import require, require_regularized
 GROUP = 24
 
 #: Epochs for all classes at once go on while more than this share of the pairs of a row and a class
-#: is in play, and at most MOST of them are made.
-IN_PLAY, MOST = 0.2, 6
+#: is active, and at most MOST of them are made.
+ACTIVE, MOST = 0.2, 6
 
 #: Weights w = w_β + δ, where δ is the rounding of float32, cost ½‖δ‖² of the gap: 1e-12 of ½‖w‖².
 LEAST_TOL = 1e-9
@@ -67,26 +67,27 @@ def begin_together(
     require_regularized(objective, "dual_cd")
     problem, K, stride = objective.problem, n_classes, _core.padded(n_classes)
     n = problem.n_samples
-    bias, free = short_bias_of(objective), objective.intercept is Intercept.FREE
+    bias = short_bias_of(objective)
     by_feature = _core.by_feature(problem.rows)
     narrow = sparse.issparse(problem.X) and problem.fits_float32 and monitor.tol >= LEAST_TOL
     beta, W = np.zeros((n, stride)), zero_weights(problem, K, narrow=narrow)
-    w_bias, anchor, violation, dual = np.zeros((4, stride))
-    threshold, active = np.full(stride, np.inf), np.ones((n, stride), dtype=np.uint8)
-    order = np.arange(n, dtype=np.int32)
+    w_bias, anchor = np.zeros((2, stride))
+    active, order = np.ones((n, stride), dtype=np.uint8), np.arange(n, dtype=np.int32)
     sweep, random = _core.Sweep(n), _core.Random(seed)
+    classes = _core.RestProblem(
+        problem.rows, numbers, objective.terms, problem.squared_norms, n_classes
+    )
+    intercepts = _core.ClassBias(bias.feature, bias.free, w_bias, anchor)
+    state = _core.RestState(beta, active, intercepts, K, order, sweep)
     epochs = monitor.iterations_left(0, MOST)
-    while sweep.epochs < epochs and active[:, :K].mean() > IN_PLAY:
+    while sweep.epochs < epochs and active[:, :K].mean() > ACTIVE:
         random.shuffle_rows(order, n)
         whole = False
         while not (whole or monitor.stopped()):
-            whole = _core.one_vs_rest(
-                problem.rows, numbers, objective.terms, problem.squared_norms, K, beta, W, w_bias,
-                anchor, bias.feature, free, threshold, violation, dual, active, order, sweep,
-                SECONDS_PER_CALL,
-            )  # fmt: skip
+            whole = _core.one_vs_rest(classes, state, W, SECONDS_PER_CALL)
         if not whole:
             break
+    threshold, dual = state.threshold, state.dual
     weights = np.ascontiguousarray((W.T if by_feature else W)[:K], dtype=np.float64)
     return [
         Begun(

@@ -22,10 +22,11 @@ from maxmargin.solvers.linear.intercept import best_constant, bias_of
 #: A point that has run away is seen by `diverged`, without NumPy's warnings before.
 _OVERFLOW_ALLOWED = partial(np.errstate, over="ignore", invalid="ignore")
 
-#: A free intercept's feature in units of a typical row: it adds little to the noise of the steps.
-#: That of K classes is longer, as no look at the rows finds the best b. Measured: with 0.25 the gap
-#: left after 256 epochs is up to 100 times that of 0.5; 1 is noisier.
-REACH, CLASS_REACH = 0.25, 0.5
+#: A free intercept's feature in units of a typical row, for each f that a step changes: it adds
+#: little to the noise of the steps. That of K classes must be longer, as the best b is not known
+#: from the values of f. Measured: with 0.25 the gap left after 256 epochs is up to 100 times that
+#: of 0.5; 1 is noisier.
+_REACH = 0.25
 
 _NUMBERS = ("scale", "mass", "total", "b", "b_sum", "steps")
 
@@ -150,6 +151,8 @@ class Descent:
     The looks fall where the window of the dual point is about to start afresh, or half full.
     """
 
+    rows: _core.Rows | _core.RivalRows | _core.KernelView
+
     def __init__(
         self, objective: LinearObjective, batch_size: int, seed: int, *, uniform: bool = False
     ) -> None:
@@ -210,12 +213,11 @@ class Descent:
         """Go on to the end of that epoch, or to where the monitor or a perceptron stops."""
         objective, sampler = self.objective, self.sampler
         status, until_clean = Status.RUNNING, not objective.loss.regularized
+        state = _core.EpochState(sampler, self.window, self.random)
         while status is Status.RUNNING and sampler.epochs < epoch:
-            _core.descend(
-                self.rows, objective.terms, method.core, sampler, self.window,
-                self.random, monitor.iterations_left(sampler.epochs, epoch - sampler.epochs),
-                until_clean, monitor.seconds_left,
-            )  # fmt: skip
+            epochs = monitor.iterations_left(sampler.epochs, epoch - sampler.epochs)
+            budget = _core.EpochBudget(epochs, until_clean, monitor.seconds_left)
+            _core.descend(self.rows, objective.terms, method.core, state, budget)
             status = monitor.halted(sampler.epochs)
             if until_clean and sampler.cursor == 0 and self.window.epoch_mistakes == 0:
                 break
@@ -329,8 +331,12 @@ def diverged(w: Array, b: float) -> bool:
 
 def bias_feature(objective: LinearObjective | CrammerSingerObjective) -> float:
     """Return the constant feature whose weights the intercepts are."""
-    reach = CLASS_REACH if isinstance(objective, CrammerSingerObjective) else REACH
-    return float(bias_of(objective, reach).feature)
+    return float(bias_of(objective, bias_reach(objective)).feature)
+
+
+def bias_reach(objective: LinearObjective | CrammerSingerObjective) -> float:
+    """Return the length of a free intercept's feature in units of a typical row."""
+    return _REACH * objective.functions_per_term
 
 
 def stochastic_bias(objective: LinearObjective) -> _core.Bias:
@@ -347,7 +353,7 @@ def row_squares(objective: LinearObjective | CrammerSingerObjective) -> Array:
     With K classes a row is added to one class and taken from another.
     """
     squares = objective.diagonal + bias_feature(objective) ** 2
-    return np.asarray(2.0 * squares if isinstance(objective, CrammerSingerObjective) else squares)
+    return np.asarray(objective.functions_per_term * squares)
 
 
 def curvature(objective: LinearObjective | CrammerSingerObjective) -> float:

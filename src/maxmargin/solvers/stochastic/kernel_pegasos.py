@@ -20,11 +20,13 @@ from maxmargin.objectives.kernel import KernelObjective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Start
+from maxmargin.solvers.kernel.row_cache import row_capacity
 from maxmargin.solvers.kernel.row_source import KernelSamples, affords_float64
-from maxmargin.solvers.kernel.smo import refuse_huge, refuse_negative, row_capacity
+from maxmargin.solvers.kernel.value_checks import refuse_huge, refuse_negative
 from maxmargin.solvers.requirements import require, require_regularized
 from maxmargin.solvers.stochastic.epochs import Descent, Iterate, Method
-from maxmargin.solvers.stochastic.pegasos import Pegasos, PegasosStream
+from maxmargin.solvers.stochastic.pegasos import Pegasos
+from maxmargin.solvers.stochastic.pegasos_stream import PegasosStream
 
 #: Rows computed together, at most and at least: a tile is 6 rows high.
 _MOST_ROWS, _LEAST_ROWS = 96, 6
@@ -83,6 +85,8 @@ class KernelPegasos(Pegasos):
 
 class KernelDescent(Descent):
     """Epochs on the kernel matrix: a point is (c, Kc)."""
+
+    rows: _core.KernelView
 
     def __init__(self, settings: KernelPegasos, objective: KernelObjective, seed: int) -> None:
         size = settings.rows_a_step(objective.problem.n_samples)

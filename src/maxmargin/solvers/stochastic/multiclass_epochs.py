@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +11,7 @@ import numpy as np
 import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
-from maxmargin.objectives.base import Intercept, PrimalDual
+from maxmargin.objectives.base import Intercept, Objective, PrimalDual
 from maxmargin.objectives.class_weights import coef_of, lay_out
 from maxmargin.objectives.crammer_singer import CrammerSingerObjective
 from maxmargin.objectives.linear import LinearObjective
@@ -60,6 +61,7 @@ class ClassDescent(Descent):
     """
 
     objective: CrammerSingerObjective  # type: ignore[assignment]
+    rows: _core.RivalRows
 
     def __init__(
         self,
@@ -129,6 +131,13 @@ class ClassDescent(Descent):
         return W, self.anchor + self.feature * w_bias + b
 
 
+#: The kinds of problem that the stochastic solvers take, each with its epochs.
+_DESCENTS: dict[type[Objective], Callable[..., Descent]] = {
+    LinearObjective: Descent,
+    CrammerSingerObjective: ClassDescent,
+}
+
+
 def descent_on(
     objective: LinearObjective | CrammerSingerObjective,
     batch_size: int,
@@ -137,5 +146,4 @@ def descent_on(
     uniform: bool = False,
 ) -> Descent:
     """Return the epochs on the rows of one f, or of K classes."""
-    kind = ClassDescent if isinstance(objective, CrammerSingerObjective) else Descent
-    return kind(objective, batch_size, seed, uniform=uniform)  # type: ignore[arg-type]
+    return _DESCENTS[type(objective)](objective, batch_size, seed, uniform=uniform)

@@ -55,7 +55,9 @@ def problems(
             f"w must have {len(targets)} rows of weights, one for each problem, got {len(weights)}."
         )
     return [
-        Posed(data.X, y, cost, loss, w, float(own), None, how, scaling, penalty=penalty, name=label)
+        Posed(data.X, y, cost, loss, w, float(own), None, how, scaling, name=label).penalized(
+            penalty
+        )
         for (y, label), w, own in zip(targets, weights, b, strict=True)
     ]
 

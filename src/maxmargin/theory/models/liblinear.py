@@ -89,8 +89,8 @@ def _against_rest(
         said = "" if len(labels) == 2 else f"{label} against the rest"
         own = factors if len(labels) == 2 else {label: factors.get(label, 1.0)}
         costs = data.class_costs(cost, own)
-        posed = Posed(data.X, y, costs, loss, w, b, None, how, scaling, penalty=penalty, name=said)
-        found.append(posed)
+        posed = Posed(data.X, y, costs, loss, w, b, None, how, scaling, name=said)
+        found.append(posed.penalized(penalty))
     return found
 
 

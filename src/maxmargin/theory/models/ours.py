@@ -52,7 +52,7 @@ from maxmargin.theory.posed import Data, Posed, PosedJoint, check_features, chec
 _LINEAR = (LinearSVC, LinearSVR, PegasosClassifier)
 _KINDS = (*_LINEAR, SVC, SVR, OneClassSVM)
 
-#: Samples whose distances the rule "median" looks at.
+#: Samples from whose distances the rule "median" is computed.
 _MEDIAN_SAMPLES = 1000
 
 
@@ -200,9 +200,18 @@ def _of_classifier(model: Any, data: Data) -> Iterator[Posed]:
     for ((y, label), w, b), solution in zip(found, model.solutions_, strict=True):
         beta = solution.beta
         posed = Posed(
-            data.X, y, cost, loss, w, float(b), beta, how, scaling, kernel=kernel, name=label,
-            penalty=getattr(model, "penalty", "l2"),
-        )  # fmt: skip
+            data.X,
+            y,
+            cost,
+            loss,
+            w,
+            float(b),
+            beta,
+            how,
+            scaling,
+            kernel=kernel,
+            name=label,
+        ).penalized(getattr(model, "penalty", "l2"))
         yield _hard(posed) if hard else posed
 
 
@@ -211,7 +220,7 @@ def _hard(posed: Posed) -> Posed:
     assert posed.beta is not None
     direction = posed.X.T @ posed.beta
     scale = float(posed.w @ posed.w) / float(posed.w @ direction)
-    return replace(posed, loss=HINGE, w=scale * posed.beta, kernel=Linear(), hard=True)
+    return posed.hard_margin(loss=HINGE, w=scale * posed.beta, kernel=Linear())
 
 
 def _pairs(model: Any, data: Data) -> Iterator[tuple[NDArray[np.intp], Array, str]]:
@@ -281,8 +290,11 @@ def _of_svc(model: SVC, data: Data) -> Iterator[Posed]:
     for place, posed in enumerate(found):
         shift = (-1.0 if posed.flipped else 1.0) * float(shifts[place])
         b = posed.b + shift
-        posed = replace(posed, b=b, beta=betas[place], hard=hard, shift=shift)  # noqa: PLW2901
-        yield _with_rho(model, posed, place) if isinstance(model, NuSVC) else posed
+        posed = replace(posed, b=b, beta=betas[place], shift=shift)  # noqa: PLW2901
+        if isinstance(model, NuSVC):
+            yield _with_rho(model, posed, place)
+        else:
+            yield posed.hard_margin() if hard else posed
 
 
 def _betas_of_pairs(model: SVC, data: Data) -> Iterator[Array]:
@@ -333,7 +345,7 @@ def _of_machine(model: Any, data: Data) -> Posed:
 
 
 def _shifts(model: Any, kernel: Kernel | None) -> Array:
-    """Return ⟨w, o⟩ of each problem, by which intercepts differ as seen from an origin o.
+    """Return ⟨w, o⟩ of each problem, by which intercepts differ after a shift of the origin to o.
 
     With the weights that predictions have: those of coefficients that do not quite sum to 0 depend
     on the origin.

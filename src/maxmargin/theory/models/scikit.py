@@ -111,7 +111,8 @@ def _of_linear_svc(model: Any, data: Data) -> list[Posed] | list[PosedJoint]:
         return [_joint(model, data, data.class_costs(cost, factors), how, scaling)]
     posed = _against_rest(model, data, cost, factors)
     return [
-        replace(problem, intercept=how, scaling=scaling, penalty=model.penalty) for problem in posed
+        replace(problem, intercept=how, scaling=scaling).penalized(model.penalty)
+        for problem in posed
     ]
 
 
@@ -158,7 +159,7 @@ def _of_sgd(model: Any, data: Data) -> Iterator[Posed]:
     factors = _factors(model, data, weighted=False)
     how = Intercept.FREE if model.fit_intercept else Intercept.NONE
     for posed in _against_rest(model, data, C * data.weight, factors):
-        yield replace(posed, intercept=how, penalty=model.penalty)
+        yield replace(posed, intercept=how).penalized(model.penalty)
 
 
 def _against_rest(

@@ -1,0 +1,58 @@
+"""Fits hold BLAS to one thread where others would wait for busy cores, and then let go."""
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from threadpoolctl import ThreadpoolController
+
+from maxmargin import SVC
+from maxmargin.runtime.blas_threads import one_blas_thread
+from maxmargin.solvers import Newton
+from synthetic import free_svc, overlapping
+
+
+def test_fits_side_by_side_leave_the_threads_of_blas_as_they_were():
+    """BLAS has one thread meanwhile, whichever fit ends first."""
+    blas = ThreadpoolController().select(user_api="blas")
+
+    def threads():
+        return {library.num_threads for library in blas.lib_controllers}
+
+    def kernel(A, B):
+        during.append(threads())
+        return A @ B.T
+
+    during = []
+    with blas.limit(limits=2):
+        SVC(kernel=kernel).fit(*overlapping(1500, 5))
+        assert {1} in during
+        assert threads() == {2}
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert threads() == {1}
+        second.__exit__(None, None, None)
+        assert threads() == {2}
+
+
+class Watching(Newton):
+    """Newton, and how many threads BLAS has meanwhile."""
+
+    seen: ClassVar[list[set[int]]] = []
+
+    def solve(self, objective, monitor, start):
+        blas = ThreadpoolController().select(user_api="blas")
+        self.seen.append({library.num_threads for library in blas.lib_controllers})
+        return super().solve(objective, monitor, start)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_newton_with_many_features_keeps_blas_to_one_thread(n_jobs):
+    Watching.seen.clear()
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(600, 210)), np.arange(600) % 3
+    with ThreadpoolController().limit(limits=2, user_api="blas"):
+        free_svc(solver=Watching(), n_jobs=n_jobs, tol=0.1).fit(rows, y)
+    assert Watching.seen == [{1}] * 3
