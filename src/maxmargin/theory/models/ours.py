@@ -7,17 +7,16 @@ rest on the code that made the claim.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.arrays import Array
 from maxmargin.data.checks import LARGEST_C
 from maxmargin.estimators import (
     SVC,
@@ -30,30 +29,19 @@ from maxmargin.estimators import (
     PegasosClassifier,
 )
 from maxmargin.kernels import (
-    ChiSquared,
-    Cosine,
-    Gaussian,
-    HistogramIntersection,
     Kernel,
-    Laplacian,
     Linear,
-    Polynomial,
     Precomputed,
-    Sigmoid,
-    as_kernel,
 )
-from maxmargin.kernels.pairwise import plain, robust_origin
+from maxmargin.kernels.pairwise import plain
 from maxmargin.losses import CLASSIFICATION, EPSILON_INSENSITIVE, HINGE, regression_loss
-from maxmargin.objectives import Intercept
 from maxmargin.theory.models import machines
 from maxmargin.theory.models.machines import Machine
+from maxmargin.theory.models.our_kernels import intercept_of, kernel_of
 from maxmargin.theory.posed import Data, Posed, PosedJoint, check_features, check_labels
 
 _LINEAR = (LinearSVC, LinearSVR, PegasosClassifier)
 _KINDS = (*_LINEAR, SVC, SVR, OneClassSVM)
-
-#: Samples from whose distances the rule "median" is computed.
-_MEDIAN_SAMPLES = 1000
 
 
 def reads(model: Any) -> bool:
@@ -113,7 +101,7 @@ def _of_stream(model: Any, data: Data) -> Iterator[Posed]:
             " one with multi_class='ovr'."
         )
     cost, loss = _costs(model, data), CLASSIFICATION[model.loss]
-    how, scaling = _intercept(model), float(model.intercept_scaling)
+    how, scaling = intercept_of(model), float(model.intercept_scaling)
     found = zip(
         data.against_rest(model.classes_), plain(model.coef_), model.intercept_, strict=True
     )
@@ -127,7 +115,7 @@ def _by_landmarks(model: Any, data: Data) -> list[Posed]:
     These are made again from the parameters of the kernel.
     """
     basis = data.X[model._space.landmark_indices_]
-    if isinstance(kernel := _kernel(model, data), Precomputed):
+    if isinstance(kernel := kernel_of(model, data), Precomputed):
         basis = data.samples(kernel)[model._space.landmark_indices_]
     if isinstance(kernel, Linear):
         kernel = model._space.kernel_
@@ -139,7 +127,7 @@ def _by_landmarks(model: Any, data: Data) -> list[Posed]:
     if isinstance(model, SVR):
         loss = regression_loss(EPSILON_INSENSITIVE.name, float(model.epsilon))
     return [
-        replace(posed, intercept=_intercept(model), loss=loss)
+        replace(posed, intercept=intercept_of(model), loss=loss)
         for posed in _scalar_problems(model._engine, on_features)
     ]
 
@@ -165,15 +153,9 @@ def _factors(model: Any, data: Data) -> dict[Any, float]:
     return {label: mean / total for label, total in totals.items() if total > 0.0}
 
 
-def _intercept(model: Any) -> Intercept:
-    if not getattr(model, "fit_intercept", True) or isinstance(model, OneClassSVM):
-        return Intercept.NONE
-    return Intercept.PENALIZED if getattr(model, "penalized_intercept", False) else Intercept.FREE
-
-
 def _of_linear_svr(model: LinearSVR, data: Data) -> Posed:
     loss, cost = regression_loss(model.loss, float(model.epsilon)), _costs(model, data)
-    beta, how, scaling = model.solution_.beta, _intercept(model), float(model.intercept_scaling)
+    beta, how, scaling = model.solution_.beta, intercept_of(model), float(model.intercept_scaling)
     b = float(model.intercept_[0])
     return Posed(data.X, data.targets, cost, loss, model.coef_, b, beta, how, scaling)
 
@@ -181,7 +163,7 @@ def _of_linear_svr(model: LinearSVR, data: Data) -> Posed:
 def _of_classifier(model: Any, data: Data) -> Iterator[Posed]:
     """Yield the problems of weights; Pegasos has coefficients of all samples with a kernel."""
     cost, loss = _costs(model, data), CLASSIFICATION[model.loss]
-    how, scaling = _intercept(model), float(model.intercept_scaling)
+    how, scaling = intercept_of(model), float(model.intercept_scaling)
     hard = model.lam is None and math.isinf(model.C)
     if getattr(model, "multi_class", "ovr") == "ovo" and len(model.classes_) > 2:
         for place, (rows, y, label) in enumerate(_pairs(model, data)):
@@ -194,7 +176,7 @@ def _of_classifier(model: Any, data: Data) -> Iterator[Posed]:
     if hasattr(model, "coef_"):
         weights = plain(model.coef_)
     else:
-        kernel = _kernel(model, data)
+        kernel = kernel_of(model, data)
         weights = _scattered(model, plain(model.dual_coef_), len(cost))
     found = zip(data.against_rest(model.classes_), weights, model.intercept_, strict=True)
     for ((y, label), w, b), solution in zip(found, model.solutions_, strict=True):
@@ -243,9 +225,9 @@ def _joint(model: Any, data: Data) -> PosedJoint:
     solution, cost, kernel = model.solution_, _costs(model, data), None
     numbers = np.searchsorted(model.classes_, data.y).astype(np.float64)
     scaling = float(getattr(model, "intercept_scaling", 1.0))
-    how, (W, b) = _intercept(model), (solution.w, solution.b)
+    how, (W, b) = intercept_of(model), (solution.w, solution.b)
     if isinstance(model, SVC):
-        kernel = _kernel(model, data)
+        kernel = kernel_of(model, data)
     if len(model.classes_) > 2:
         W = (
             plain(model.coef_)
@@ -262,7 +244,7 @@ def _joint(model: Any, data: Data) -> PosedJoint:
 
 def _of_svc(model: SVC, data: Data) -> Iterator[Posed]:
     """Yield the problems of pairs of classes, or of one against the rest."""
-    cost, kernel = _costs(model, data), _kernel(model, data)
+    cost, kernel = _costs(model, data), kernel_of(model, data)
     hard = not isinstance(model, NuSVC) and math.isinf(model.C)
     if model.multi_class == "ovo" or len(model.classes_) == 2:
         sign = -1.0 if len(model.classes_) == 2 else 1.0
@@ -272,13 +254,13 @@ def _of_svc(model: SVC, data: Data) -> Iterator[Posed]:
             model.n_support_,
             sign * plain(model.dual_coef_),
             sign * model.intercept_,
-            _intercept(model),
+            intercept_of(model),
         )
         found = list(machines.pairs(machine, data, cost, model.classes_))
         betas = list(_betas_of_pairs(model, data))
     else:
         weights = _scattered(model, plain(model.dual_coef_), len(cost))
-        X, how = data.samples(kernel), _intercept(model)
+        X, how = data.samples(kernel), intercept_of(model)
         found = [
             Posed(X, y, cost, HINGE, w, float(b), None, how, kernel=kernel, name=label)
             for (y, label), w, b in zip(
@@ -323,12 +305,12 @@ def _with_rho(model: NuSVC, posed: Posed, place: int) -> Posed:
 
 def _of_machine(model: Any, data: Data) -> Posed:
     """Return the problem of regression, or of one class."""
-    kernel, cost = _kernel(model, data), _costs(model, data)
+    kernel, cost = kernel_of(model, data), _costs(model, data)
     X, coef = data.samples(kernel), _scattered(model, plain(model.dual_coef_), len(cost))
     y = np.ones(len(cost)) if isinstance(model, OneClassSVM) else data.targets
     posed = Posed(
         X, y, cost, EPSILON_INSENSITIVE, coef[0], 0.0, model.solution_.beta,
-        _intercept(model), kernel=kernel,
+        intercept_of(model), kernel=kernel,
     )  # fmt: skip
     if isinstance(model, OneClassSVM):
         rho = float(model.offset_[0]) / (1.0 - 1e-6)  # samples on the edge are inside
@@ -353,55 +335,3 @@ def _shifts(model: Any, kernel: Kernel | None) -> Array:
     if not isinstance(kernel, Linear) or kernel.origin is None:
         return np.zeros(1)
     return np.asarray(np.atleast_2d(plain(model.coef_)) @ kernel.origin)
-
-
-def _kernel(model: Any, data: Data) -> Kernel:
-    """Return the kernel of the parameters, every one of them a number."""
-    given, weight = model.kernel, data.weight / data.weight.max()
-    if callable(given) and not isinstance(given, Kernel) and getattr(model, "_function", False):
-        return Precomputed(data.X)
-    if callable(given):
-        return as_kernel(given).fitted(data.X, weight)
-    if given == "linear":
-        free = _intercept(model) is Intercept.FREE
-        return Linear(robust_origin(data.X) if free else None)
-    named: dict[str, Callable[[], Kernel]] = {
-        "precomputed": lambda: Precomputed(data.X),
-        "cosine": Cosine,
-        "histogram_intersection": HistogramIntersection,
-        "chi2": lambda: ChiSquared(1.0 if isinstance(model.gamma, str) else model.gamma),
-        "poly": lambda: Polynomial(_gamma(model.gamma, data.X, weight), model.degree, model.coef0),
-        "sigmoid": lambda: Sigmoid(_gamma(model.gamma, data.X, weight), model.coef0),
-        "laplacian": lambda: Laplacian(_gamma(model.gamma, data.X, weight)),
-        "rbf": lambda: Gaussian(_gamma(model.gamma, data.X, weight)),
-    }
-    return named[given]()
-
-
-def _gamma(rule: float | str, X: Matrix, weight: Array) -> float:
-    """Return 1/(d var X), 1/d or 1 over the median squared distance, or the number itself."""
-    if not isinstance(rule, str):
-        return float(rule)
-    if rule == "auto":
-        return 1.0 / int(X.shape[1])
-    if rule == "scale":
-        total = float(weight.sum()) * X.shape[1]
-        mean = float((weight @ X).sum()) / total
-        apart = _squares(X, mean)
-        variance = float(weight @ apart) / total
-        return 1.0 / (int(X.shape[1]) * variance) if variance > 0.0 else 1.0
-    rows = np.flatnonzero(weight)
-    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), _MEDIAN_SAMPLES)).astype(int)]
-    some = X[rows].toarray() if sparse.issparse(X) else X[rows].astype(np.float64)
-    apart = np.array([((some - row) ** 2).sum(axis=1) for row in some])
-    median = float(np.median(apart[np.triu_indices(len(rows), 1)])) if len(rows) > 1 else 0.0
-    return 1.0 / median if median > 0.0 else 1.0
-
-
-def _squares(X: Matrix, mean: float) -> Array:
-    """Σ_j (x_j − mean)² of each row."""
-    if not sparse.issparse(X):
-        return np.asarray(((X.astype(np.float64) - mean) ** 2).sum(axis=1))
-    stored = sparse.csr_array(((X.data - mean) ** 2, X.indices, X.indptr), shape=X.shape)
-    lacking = X.shape[1] - np.diff(X.indptr)
-    return np.asarray(np.ravel(stored.sum(axis=1)) + lacking * mean**2)
