@@ -3,7 +3,7 @@
 #   make test       all tests                     PYTEST_ARGS="-k agreement" to choose
 #   make demo       the demonstration
 #   make bench      against the peers             BENCH_ARGS="--data DIR"; default $MAXMARGIN_DATA or ../shared/data
-#                   make bench-linear, -kernel, -multiclass or -probabilities for one of them; --help tells options
+#                   make bench-linear, -kernel, -multiclass, -probabilities or -embeddings for one of them; --help tells options
 #   make lint       style, types, import layers   make format  to repair the style
 #   make stub       src/maxmargin/_core.pyi, the types of the compiled module, from the built one
 #   make docs       the documentation as a site, in build/site, and its examples run
@@ -28,7 +28,7 @@ CLG  := .venv-clang
 PY   := $(VENV)/bin/python
 CORE := $(shell find src/core -name '*.hpp' -o -name '*.cpp')
 # No file above 400 lines, no function above 60.
-LENGTHS := src/maxmargin tests benchmarks examples tools
+LENGTHS := src tests benchmarks examples tools
 DOCS := $(wildcard README.md) $(shell find docs -name '*.md')
 
 # Installed test modules of scikit-learn that use the estimators.
@@ -36,7 +36,7 @@ SKLEARN_TESTS := svm tests.test_base tests.test_calibration tests.test_multiclas
   model_selection feature_selection ensemble.tests.test_bagging ensemble.tests.test_stacking ensemble.tests.test_voting \
   ensemble.tests.test_weight_boosting
 
-.PHONY: build test demo bench bench-linear bench-kernel bench-multiclass bench-probabilities lint format stub docs sklearn-tests sanitize clang wheel mutation clean
+.PHONY: build test demo bench bench-linear bench-kernel bench-multiclass bench-probabilities bench-embeddings lint format stub docs sklearn-tests sanitize clang wheel mutation clean
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
 
@@ -48,9 +48,9 @@ test: $(VENV)/.stamp-build $(VENV)/.stamp-test
 demo: $(VENV)/.stamp-build
 	$(PY) examples/demo.py
 
-bench: bench-linear bench-kernel bench-multiclass bench-probabilities
+bench: bench-linear bench-kernel bench-multiclass bench-probabilities bench-embeddings
 
-bench-linear bench-kernel bench-multiclass bench-probabilities: bench-%: $(VENV)/.stamp-build $(VENV)/.stamp-bench
+bench-linear bench-kernel bench-multiclass bench-probabilities bench-embeddings: bench-%: $(VENV)/.stamp-build $(VENV)/.stamp-bench
 	$(PY) -m benchmarks.$* $(BENCH_ARGS)
 
 # The linters read src/ itself, so nothing is compiled; the venv has NumPy for mypy's sake.

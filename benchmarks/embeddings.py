@@ -343,6 +343,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=522_910, help="of covtype, 20,000 for the test")
     parser.add_argument("--landmarks", default="500,1000")
     parser.add_argument("--sections", default=",".join(SECTIONS))
+    parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
     landmarks = [int(m) for m in given.landmarks.split(",")]
     warnings.simplefilter("ignore")
@@ -355,9 +356,9 @@ def main() -> None:
     for name in given.sections.split(","):
         print(f"-- {name}", flush=True)
         lines += SECTIONS[name](given.rows, landmarks)
-        RESULTS.write_text("\n".join(lines) + "\n")
+        given.out.write_text("\n".join(lines) + "\n")
     load_now = os.getloadavg()[0]
-    RESULTS.write_text("\n".join([*lines, f"\nLoad as the run ended: {load_now:.1f}."]) + "\n")
+    given.out.write_text("\n".join([*lines, f"\nLoad as the run ended: {load_now:.1f}."]) + "\n")
 
 
 if __name__ == "__main__":

@@ -42,8 +42,6 @@ numpydoc_class_members_toctree = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = project
-html_static_path = ["_static"]
-html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_sidebars = {page: [] for page in ("gallery", "from-*")}  # they have no pages below them
 html_theme_options = {
@@ -112,7 +110,8 @@ def adapt_links(app: Sphinx, docname: str, source: list[str]) -> None:
         script = r"^\[(examples/\S+)\]\(\.\./\1\)$"
         shown = r":::{dropdown} \1\n```{literalinclude} ../\1\n```\n:::"
         text = re.sub(script, shown, text, flags=re.MULTILINE)
-    source[0] = re.sub(r"\]\(\.\./(?=\w)", f"]({REPOSITORY}/blob/main/", text)
+    outside = r"\]\(" + r"\.\./" * (1 + docname.count("/")) + r"(?=\w)"
+    source[0] = re.sub(outside, f"]({REPOSITORY}/blob/main/", text)
 
 
 def adapt_docstring(

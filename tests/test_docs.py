@@ -58,3 +58,12 @@ def test_what_the_architecture_names_exists():
     names = re.findall(r"`(maxmargin\.[\w.]+\w)`", (ROOT / "docs" / "architecture.md").read_text())
     assert len(names) > 15
     assert all(resolved(name) for name in names)
+
+
+def test_the_map_of_the_architecture_has_every_package():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    packages = [
+        name for _, name, is_package in pkgutil.iter_modules(maxmargin.__path__) if is_package
+    ]
+    assert len(packages) > 10
+    assert not [name for name in packages if f"`{name}`" not in text]

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, make_circles, make_moons
 from sklearn.decomposition import PCA, IncrementalPCA
+from sklearn.manifold import SpectralEmbedding
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC as PeerSVC
 
 from maxmargin import EmbeddedSVC, EmbeddedSVR, PegasosClassifier
 from maxmargin.embeddings import FourierFeatures, KernelPCA, LaplacianEigenmaps, Nystroem
@@ -94,3 +96,27 @@ def test_no_test_row_has_a_part_in_the_fit():
     model = EmbeddedSVC(LaplacianEigenmaps(3, n_neighbors=30), HINGE).fit(X[:200], y[:200])
     alone = [model.predict(row[np.newaxis])[0] for row in X[200:]]
     np.testing.assert_array_equal(model.predict(X[200:]), alone)
+
+
+def test_an_embedding_that_takes_no_new_rows_is_refused_at_once():
+    X, y = make_moons(60, random_state=0)
+    with pytest.raises(ValueError, match="new rows by `transform`"):
+        EmbeddedSVC(SpectralEmbedding()).fit(X, y)
+
+
+def test_a_machine_of_another_kind_is_refused():
+    X, y = make_moons(60, random_state=0)
+    with pytest.raises(ValueError, match="svm must be a classifier"):
+        EmbeddedSVC(svm=free_svr()).fit(X, y)
+    with pytest.raises(ValueError, match="svm must be a regressor"):
+        EmbeddedSVR(svm=free_svc()).fit(X, y)
+    with pytest.raises(ValueError, match="svm must be a regressor"):
+        EmbeddedSVR(svm="linear").fit(X, y)
+
+
+def test_a_machine_of_another_library_decides_and_proves_nothing():
+    X, y = make_moons(200, noise=0.1, random_state=0)
+    model = EmbeddedSVC(Nystroem(random_state=0), PeerSVC()).fit(X, y)
+    assert model.score(X, y) > 0.95
+    with pytest.raises(ValueError, match="dual point of a machine of maxmargin"):
+        model.exact_certificate(X, y)

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_moons
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from maxmargin import SVC, SVR, EmbeddedSVC, EmbeddedSVR, PegasosClassifier
 from maxmargin.embeddings import KernelPCA, LaplacianEigenmaps, Nystroem
@@ -189,7 +191,7 @@ def test_a_centred_embedding_without_an_intercept_is_refused():
 def test_an_embedding_without_a_fixed_kernel_is_refused():
     X, y = moons()
     model = EmbeddedSVC(LaplacianEigenmaps(2, n_neighbors=30)).fit(X, y)
-    with pytest.raises(ValueError, match="no fixed kernel"):
+    with pytest.raises(ValueError, match="space of a fixed kernel"):
         model.exact_certificate(X, y)
 
 
@@ -214,3 +216,34 @@ def test_without_landmarks_there_is_nothing_to_bound():
     X, y = moons()
     with pytest.raises(AttributeError, match="without landmarks"):
         SVC().fit(X, y).exact_certificate(X, y)
+
+
+def test_a_pipeline_that_ends_in_kernel_values_is_bracketed():
+    X, y = moons()
+    scaled = StandardScaler().fit_transform(X)
+    embedding = make_pipeline(StandardScaler(), Nystroem(n_components=25, gamma=1.0))
+    model = EmbeddedSVC(embedding, free_svc(**HINGE)).fit(X, y)
+    bounds = model.exact_certificate(X, y)
+    assert_brackets(bounds, SVC(gamma=1.0, tol=1e-6).fit(scaled, y))
+    assert bounds.relative_gap < 1.0
+
+
+@pytest.mark.parametrize("model", [SVC(landmarks=10), EmbeddedSVC()])
+def test_labels_that_the_fit_had_not_are_named(model):
+    X, y = moons()
+    model = clone(model).fit(X, y)
+    with pytest.raises(ValueError, match="label 2; those of the fit were"):
+        model.exact_certificate(X, y + 1)
+
+
+@pytest.mark.parametrize("limit", [-1.0, 0, "many", np.nan])
+def test_a_limit_that_is_none_is_named(limit):
+    X, y = moons()
+    with pytest.raises(ValueError, match="max_values must be a positive finite number"):
+        SVC(landmarks=10).fit(X, y).exact_certificate(X, y, max_values=limit)
+
+
+def test_an_infinite_limit_is_a_whole_pass():
+    X, y = moons()
+    bounds = SVC(landmarks=10).fit(X, y).exact_certificate(X, y, max_values=np.inf)
+    assert isinstance(bounds, ExactCertificate)

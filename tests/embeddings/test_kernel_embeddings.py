@@ -165,6 +165,15 @@ def test_fourier_features_come_near_the_kernel():
     np.testing.assert_allclose(Z @ Z.T, Gaussian(0.2)(X, X), atol=0.05)
 
 
+def test_fourier_features_far_from_the_origin_lose_no_digits():
+    X = (rows(60) * 64.0).round() / 64.0  # exact in float32 after the shift too
+    there = (X + 8192.0).astype(np.float32)
+    model = FourierFeatures(200, gamma=0.2, random_state=0)
+    Z, Z_there = clone(model).fit_transform(X), clone(model).fit_transform(there)
+    assert Z_there.dtype == np.float32
+    np.testing.assert_allclose(Z_there @ Z_there.T, Z @ Z.T, atol=1e-5)
+
+
 def test_a_stream_keeps_the_frequencies_of_its_first_batch():
     model = FourierFeatures(random_state=0).partial_fit(rows())
     first = model.transform(rows(5))

@@ -80,6 +80,16 @@ def test_landmarks_take_the_place_of_support_vectors():
     assert (np.diff(y[model.support_]) >= 0).all()
 
 
+def test_rows_whose_images_are_all_0_leave_a_constant():
+    X, y = np.zeros((30, 2)), np.arange(30) % 3 == 0
+    model = SVC(kernel="linear", landmarks=5).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), -1.0)
+    bounds = model.exact_certificate(X, y)
+    assert bounds.dual <= 20.0 + 1e-9
+    assert bounds.primal == pytest.approx(20.0)
+    assert not SVR(kernel="linear", landmarks=5).fit(X, np.ones(30)).predict(X).std()
+
+
 def test_sparse_rows_are_the_same_rows():
     X, y = moons()
     options: dict[str, Any] = {"landmarks": 30, "random_state": 0, "gamma": 1.0, "tol": 1e-6}

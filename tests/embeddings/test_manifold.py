@@ -208,6 +208,12 @@ def test_a_graph_with_fewer_neighbours_than_asked_is_refused():
         LaplacianEigenmaps(affinity="precomputed_nearest_neighbors", n_neighbors=10).fit(graph)
 
 
+def test_affinities_given_for_distances_are_named():
+    graph = sparse.csr_array(-np.ones((20, 20)))
+    with pytest.raises(ValueError, match="Distances must not be negative"):
+        LaplacianEigenmaps(affinity="precomputed_nearest_neighbors", n_neighbors=5).fit(graph)
+
+
 def test_constant_rows_have_finite_coordinates():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -105,3 +105,19 @@ def test_rows_at_the_bound_stay_exactly_at_the_bound_when_they_are_shared():
     table = model.samples(X, y)
     assert np.count_nonzero(table.case == 2) > 500
     assert table.violation.max() < 1e-2
+
+
+def test_counts_and_slacks_are_those_of_all_rows(monkeypatch):
+    """They counted each distinct row once."""
+    X, y, weight = repeated()
+    model = SVC(0.05, gamma=0.5, tol=1e-6).fit(X, y)
+    found, table = model.certificate_, model.samples(X, y)
+    assert found.n_support_free == np.count_nonzero(table.case == 1)
+    assert found.n_support_bounded == np.count_nonzero(table.case == 2)
+    assert found.slack_sum == pytest.approx(table.slack.sum(), rel=1e-4)
+    monkeypatch.setattr(duplicates, "_WORTH", 10**9)
+    every = SVC(0.05, gamma=0.5, tol=1e-6).fit(X, y).certificate_
+    assert found.slack_sum == pytest.approx(every.slack_sum, rel=1e-3)
+    assert found.n_support_bounded == pytest.approx(every.n_support_bounded, rel=0.1)
+    monkeypatch.undo()
+    assert np.isnan(SVC(0.05, gamma=0.5).fit(X, y, weight).certificate_.slack_sum)

@@ -258,3 +258,20 @@ def test_kernel_values_without_digits_prove_no_margin_to_be_impossible(seed, off
     near = SVC(C=np.inf, kernel="linear", tol=1e-6).fit(X, y).certificate_
     far = SVC(C=np.inf, kernel=plain_products, max_time=5.0).fit(X + offset, y).certificate_
     assert far.dual <= 1.001 * near.primal
+
+
+@pytest.mark.parametrize("kernel", ["linear", lambda A, B: A @ B.T], ids=["linear", "function"])
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("seed", [3, 6, 8])
+def test_a_far_row_without_weight_does_not_make_the_rest_inseparable(kernel, first, seed):
+    """A millionth of its distance is more than the margin of the others."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 2))
+    y = np.where(X[:, 0] > 0.0, 1, -1)
+    X[:, 0] += 0.1 * y
+    at = 0 if first else len(X)
+    Z, labels = np.insert(X, at, 1e7, axis=0), np.insert(y, at, 1)
+    weight = np.insert(np.ones(len(X)), at, 0.0)
+    far = SVC(C=np.inf, kernel=kernel).fit(Z, labels, sample_weight=weight)
+    near = SVC(C=np.inf, kernel=kernel).fit(X, y)
+    assert far.certificate_.primal == pytest.approx(near.certificate_.primal, rel=2.1e-3)

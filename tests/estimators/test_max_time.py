@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin import SVC, Intercept, NuSVC, Problem, Status, certify
+from maxmargin import SVC, Intercept, NuSVC, OneClassSVM, Problem, Status, certify
 from maxmargin.losses import HINGE, SQUARED_HINGE
 from maxmargin.multiclass.unreached import Unreached
 from maxmargin.objectives import LinearObjective
@@ -71,3 +71,13 @@ def test_a_nu_problem_that_was_not_begun_has_no_margin_and_no_bound():
         assert solution.certificate.primal == 0.0
     more = model.set_params(max_time=None, warm_start=True).fit(X, y)
     assert more.certificate_.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("kind", [OneClassSVM, NuSVC])
+def test_a_nu_machine_stopped_before_its_first_sums_proves_nothing(kind):
+    """Its beta was 0, which is no point of the dual: w = 0 was called the proven optimum."""
+    X, y = many_classes(2, 1500)  # too many for the solver of small problems
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        model = kind(kernel="laplacian", max_time=1e-9).fit(X, y)
+    assert model.certificate_.status is Status.STOPPED_BY_TIME
+    assert model.certificate_.status.value in str(model.certificate_)

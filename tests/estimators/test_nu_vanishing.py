@@ -112,3 +112,14 @@ def test_sums_with_errors_do_not_make_w_vanish():
         monitor = Monitor(objective, Stopping(tol=1e-3))
         monitor.judge(PrimalDual(None, 0.0, beta, z, error=error), 1)
         assert (monitor.latest.relative_gap == 0.0) is vanishes
+
+
+@pytest.mark.parametrize("intercept", [Intercept.FREE, Intercept.NONE])
+def test_a_dual_point_of_too_little_mass_proves_nothing(intercept):
+    n = 10
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0) if intercept is Intercept.FREE else np.ones(n)
+    problem = Problem(np.random.default_rng(0).normal(size=(n, 2)), y, np.ones(n))
+    objective = NuObjective(problem, HINGE, intercept, Gaussian(1.0), 5.0)
+    nothing = np.zeros(n)
+    certificate = objective.judge(PrimalDual(None, 0.0, nothing, nothing)).certificate
+    assert certificate.gap == certificate.relative_gap == np.inf

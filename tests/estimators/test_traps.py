@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import (
     load_breast_cancer,
     load_diabetes,
@@ -12,9 +13,20 @@ from sklearn.datasets import (
     load_wine,
     make_classification,
 )
+from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import scale
 
-from maxmargin import SVC, SVR, DataWarning, NuSVC, NuSVR, OneClassSVM, Status
+from maxmargin import (
+    SVC,
+    SVR,
+    DataWarning,
+    LinearSVR,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    PegasosClassifier,
+    Status,
+)
 from synthetic import free_svc, free_svr, overlapping
 
 LOADERS = [load_breast_cancer, load_digits, load_iris, load_wine]
@@ -54,10 +66,99 @@ def test_one_class_for_all(model):
         model.fit(X, y)
 
 
-def test_targets_out_of_reach():
+@pytest.mark.parametrize(
+    "model",
+    [
+        SVR(),
+        SVR(kernel="linear"),
+        SVR(landmarks=50),
+        NuSVR(),
+        LinearSVR(),
+        LinearSVR(penalized_intercept=False),
+        LinearSVR(fit_intercept=False, C=0.01),
+    ],
+    ids=str,
+)
+def test_targets_out_of_reach(model):
+    """Only SVR said so: of the others, NuSVR and LinearSVR were silent."""
     X, y = load_diabetes(return_X_y=True)
-    with pytest.warns(DataWarning, match=r"out of the reach of C=1: scale y .*raise C"):
-        SVR().fit(X, 1e3 * y)
+    said = warnings_of(model, scale(X), 1e5 * scale(y) + 1e5)
+    assert len(said) == 1
+    assert "out of the reach of C=" in said[0]
+    assert "scale y" in said[0]
+
+
+@pytest.mark.parametrize("model", [SVR(), SVR(landmarks=50), LinearSVR(epsilon=0.1)], ids=str)
+def test_a_tube_wider_than_the_targets(model):
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.warns(DataWarning, match=r"epsilon=0\.1 is wider than the targets.*lower epsilon"):
+        model.fit(scale(X), 1e-3 * scale(y))
+
+
+@pytest.mark.parametrize("size", [1.0, 1e4])
+@pytest.mark.parametrize("model", [LinearSVR(penalized_intercept=False), LinearSVR()], ids=str)
+def test_noise_is_not_called_out_of_reach(model, size):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 3))
+    assert warnings_of(clone(model).set_params(C=1e3), X, size * rng.normal(size=3000)) == []
+
+
+def test_pegasos_falls_into_the_same_traps():
+    X, y = make_classification(300, weights=[0.97], class_sep=0.1, random_state=0)
+    with pytest.warns(DataWarning, match="predicts 0 for every sample"):
+        PegasosClassifier(lam=1.0, tol=0.1).fit(X, y)
+    kernel = PegasosClassifier(0.1, kernel="rbf", gamma=1e6, fit_intercept=False, tol=0.1)
+    with pytest.warns(DataWarning, match=r"gamma=1e\+06 is so large"):
+        kernel.fit(*overlapping(200))
+
+
+# ---- once
+
+
+def shown_by(action, *, under="default"):
+    """Return the warnings that a filter lets through."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.resetwarnings()
+        warnings.simplefilter(under)
+        action()
+    return [str(warning.message) for warning in caught]
+
+
+def search():
+    X, y = overlapping(120)
+    grid = {"gamma": [1e6, 2e6, 3e6], "C": [1.0, 2.0]}
+    GridSearchCV(SVC(), grid, cv=3, refit=False).fit(X, y)
+
+
+def test_a_search_says_it_once():
+    """Each fit had another text, as its numbers differ: 18 warnings."""
+    assert len(shown_by(search)) == 1
+
+
+def test_a_search_says_it_as_often_as_the_filters_want():
+    assert len(shown_by(search, under="always")) == 18
+
+
+def test_another_line_says_it_again():
+    X, y = overlapping(120)
+
+    def two():
+        SVC(gamma=4e6).fit(X, y)
+        SVC(gamma=5e6).fit(X, y)
+
+    assert len(shown_by(two)) == 2
+
+
+def test_a_kernel_that_is_none_is_said_once():
+    data = make_classification(200, class_sep=0.3, random_state=0)
+
+    def several():
+        SVC(kernel="sigmoid", coef0=-1.0).fit(*data)
+        SVC(kernel="sigmoid", coef0=-1.0, C=2.0).fit(*data)
+
+    found = shown_by(several)
+    assert len(found) == 1
+    assert "Mercer kernel" in found[0]
 
 
 @pytest.mark.parametrize("load", LOADERS, ids=lambda load: load.__name__)

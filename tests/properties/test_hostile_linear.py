@@ -152,6 +152,7 @@ def test_the_scale_of_f_is_the_spread_of_the_targets():
     about = np.average(np.abs(noise - np.average(noise, weights=cost)), weights=cost)
     assert spread(noise, cost) == pytest.approx(about)
     assert spread(2.0**30 + noise, cost) == pytest.approx(about, rel=1e-6)
+    assert spread(np.append(2.0**60, noise), np.append(0.0, cost)) == pytest.approx(about)
     problem = Problem(np.ones((50, 1)), 3.0 + noise, cost)
     for intercept in Intercept:
         unit = LinearObjective(problem, LOSSES["squared"], intercept).unit

@@ -65,6 +65,7 @@ struct BoundClassBias {
 };
 
 // One for each file of this folder.
+void bind_calibration(nb::module_& m);
 void bind_certificate(nb::module_& m);
 void bind_classes(nb::module_& m);  // multiclass.cpp: K classes at once
 void bind_data(nb::module_& m);

@@ -7,6 +7,7 @@ NB_MODULE(_core, m) {
   m.doc() = "The compiled core of maxmargin: epochs and passes on arrays that NumPy owns.";
   bind_data(m);
   bind_objective(m);
+  bind_calibration(m);
   bind_certificate(m);
   bind_exact(m);
   bind_classes(m);

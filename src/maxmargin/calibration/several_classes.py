@@ -10,8 +10,7 @@ from enum import Enum, auto
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, softmax
 
 from maxmargin.calibration.sigmoid import Sigmoid, fit_sigmoid, rounded
 from maxmargin.data.arrays import Array
@@ -23,6 +22,9 @@ _AHEAD, _LEAST = 1e-12, 1e-300
 #: Strength, in samples, that holds the slopes of classes together and their shifts at 0: coupled
 #: pairs have one slope for all and no shifts.
 _HOLD_CLASSES, _HOLD_PAIRS = 5.0, 1e6
+
+#: Newton steps at most, halvings of one, and the share of the loss below which one is not made.
+_STEPS, _HALVINGS, _PRECISE = 50, 30, 1e-7
 
 #: Numbers of a prediction at a time.
 _VALUES_PER_BLOCK = 2**21
@@ -108,26 +110,77 @@ def _sides(
 
 
 def _joined(L: Array, numbers: NDArray[np.intp], weight: Array, hold: float) -> tuple[Array, Array]:
-    """Fit softmax(t (1 + a_k) L_k + b_k) by likelihood; `hold` draws a and b to 0."""
-    n, K = L.shape
-    truth = np.zeros((n, K))
-    truth[np.arange(n), numbers] = 1.0
-    ridge = np.full(2 * K + 1, hold)
-    ridge[0] = 1.0
+    """Fit softmax(t (1 + a_k) L_k + b_k) by likelihood; `hold` draws a and b to 0.
 
-    def loss(p: Array) -> tuple[float, Array]:
-        slopes = math.exp(p[0]) * (1.0 + p[1 : K + 1])
-        logs = log_softmax(L * slopes + p[K + 1 :], axis=1)
-        value = -float(weight @ logs[np.arange(n), numbers])
-        rest = weight[:, np.newaxis] * (np.exp(logs) - truth)
-        by_slope = np.einsum("ij,ij->j", rest, L)
-        slope = [by_slope @ slopes], math.exp(p[0]) * by_slope, rest.sum(axis=0)
-        total = value + 0.5 * float(ridge @ p**2)
-        return total / n, (np.concatenate(slope) + ridge * p) / n
-
-    bounds = [(-5.0, 5.0)] + [(-0.9, None)] * K + [(None, None)] * K
-    p = minimize(loss, np.zeros(2 * K + 1), jac=True, method="L-BFGS-B", bounds=bounds).x
+    Newton steps with Fisher's information, inside bounds for log t and a, with halving.
+    """
+    joint = _Joint(L, numbers, weight, hold)
+    K = L.shape[1]
+    lower = np.concatenate([[-5.0], np.full(K, -0.9), np.full(K, -np.inf)])
+    upper = np.concatenate([[5.0], np.full(2 * K, np.inf)])
+    p = np.zeros(2 * K + 1)
+    value, P = joint.loss(p)
+    for _ in range(_STEPS):
+        gradient, curvature = joint.slope(p, P)
+        held = ((p <= lower) & (gradient > 0.0)) | ((p >= upper) & (gradient < 0.0))
+        gradient[held], curvature[held], curvature[:, held] = 0.0, 0.0, 0.0
+        curvature[held, held] = 1.0
+        step = np.linalg.solve(curvature, gradient)
+        if gradient @ step <= _PRECISE * value:
+            break
+        for halving in range(_HALVINGS):
+            trial = np.clip(p - 0.5**halving * step, lower, upper)
+            reached, at_trial = joint.loss(trial)
+            if reached < value:
+                break
+        else:
+            break
+        p, value, P = trial, reached, at_trial
     return rounded(math.exp(p[0]) * (1.0 + p[1 : K + 1])), rounded(p[K + 1 :])
+
+
+class _Joint:
+    """The likelihood of (log t, a, b)."""
+
+    def __init__(self, L: Array, numbers: NDArray[np.intp], weight: Array, hold: float) -> None:
+        self.L, self.numbers, self.weight = L, numbers, weight
+        self.rows = np.arange(len(L))
+        self.ridge = np.full(2 * L.shape[1] + 1, hold)
+        self.ridge[0] = 1.0
+
+    def loss(self, p: Array) -> tuple[float, Array]:
+        """Return the value, and the probabilities of all classes."""
+        K = self.L.shape[1]
+        z = self.L * (math.exp(p[0]) * (1.0 + p[1 : K + 1])) + p[K + 1 :]
+        z -= z.max(axis=1, keepdims=True)
+        P = np.exp(z)
+        total = P.sum(axis=1)
+        P /= total[:, np.newaxis]
+        value = self.weight @ (np.log(total) - z[self.rows, self.numbers])
+        return float(value + 0.5 * self.ridge @ p**2), P
+
+    def slope(self, p: Array, P: Array) -> tuple[Array, Array]:
+        """Return the gradient and the information, to which the ridge is added."""
+        K, t = self.L.shape[1], math.exp(p[0])
+        rest = P * self.weight[:, np.newaxis]
+        both = np.hstack([P * self.L, P])
+        inner = -(both.T * self.weight) @ both  # of the factors of L and the shifts
+        own, mixed = (
+            np.einsum("ij,ij,ij->j", rest, self.L, self.L),
+            np.einsum("ij,ij->j", rest, self.L),
+        )
+        every = np.arange(K)
+        inner[every, every] += own
+        inner[every, every + K] += mixed
+        inner[every + K, every] += mixed
+        inner[every + K, every + K] += rest.sum(axis=0)
+        rest[self.rows, self.numbers] -= self.weight
+        outer = np.zeros((2 * K, 2 * K + 1))  # of these by the parameters
+        outer[:K, 0] = t * (1.0 + p[1 : K + 1])
+        outer[every, every + 1] = t
+        outer[every + K, every + K + 1] = 1.0
+        slopes = np.concatenate([np.einsum("ij,ij->j", rest, self.L), rest.sum(axis=0)])
+        return slopes @ outer + self.ridge * p, outer.T @ inner @ outer + np.diag(self.ridge)
 
 
 def coupled(R: Array, n_classes: int) -> Array:

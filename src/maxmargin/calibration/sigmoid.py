@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
+import maxmargin._core as _core
 from maxmargin.data.arrays import Array
 
 #: Strength that holds the two sides together, in samples, and that which holds weights near 0.
 _TOGETHER, _SMALL = 0.5, 1e-3
-_STEPS, _HALVINGS = 50, 30
 
 #: Into how many groups of neighbours many scores are put.
 _GROUPS = 200
@@ -54,8 +53,7 @@ def fit_sigmoid(
     unit = float(np.float32(weight @ np.abs(scores) / weight.sum())) or 1.0
     size = _functions(np.abs(scores) / unit)
     target = np.where(above, target, 1.0 - target)
-    start = np.zeros(size.shape[1])
-    common = _fit_side(size, target, weight, start, _SMALL)
+    common = _fit_side(size, target, weight, np.zeros(3), _SMALL)
     if odd:
         return Sigmoid(unit, rounded(common), rounded(common))
     sides = (
@@ -102,38 +100,12 @@ def _smoothed(weight: Array) -> float:
 
 def _functions(u: Array) -> Array:
     u = np.minimum(u, 1e100)  # their squares stay finite
-    return np.stack([u, np.tanh(2.0 * u), u * (u / (1.0 + u))], axis=-1)
+    convex = u * (1.0 - 1.0 / (1.0 + u * u))  # all but flat at 0
+    return np.stack([u, np.tanh(2.0 * u), convex], axis=-1)
 
 
 def _fit_side(size: Array, target: Array, weight: Array, centre: Array, ridge: float) -> Array:
-    """Minimise Σ w (log(1 + exp(z)) − t z) + ½ ridge ‖a − centre‖², z = size a, over a ≥ 0.
-
-    Newton steps in the weights that are not held at 0, with halving.
-    """
-
-    def loss(a: Array) -> float:
-        z = size @ a
-        fit = weight @ (np.logaddexp(0.0, z) - target * z)
-        return float(fit + 0.5 * ridge * ((a - centre) ** 2).sum())
-
-    a, value = centre.copy(), loss(centre)
-    for _ in range(_STEPS):
-        p = expit(size @ a)
-        gradient = size.T @ (weight * (p - target)) + ridge * (a - centre)
-        moving = (a > 0.0) | (gradient < 0.0)
-        if np.abs(gradient[moving]).max(initial=0.0) <= 1e-5 * (1.0 + weight.sum()):
-            break
-        some = size[:, moving]
-        curvature = (some.T * (weight * p * (1.0 - p))) @ some + (ridge + 1e-9) * np.eye(
-            some.shape[1]
-        )
-        step = np.zeros_like(a)
-        step[moving] = np.linalg.solve(curvature, gradient[moving])
-        for halving in range(_HALVINGS):
-            trial = np.maximum(a - 0.5**halving * step, 0.0)
-            if (reached := loss(trial)) < value:
-                break
-        else:
-            break
-        a, value = trial, reached
+    """Minimise Σ w (log(1 + exp(z)) − t z) + ½ ridge ‖a − centre‖², z = size a, over a ≥ 0."""
+    a = np.empty(3)
+    _core.fit_map_weights(size, target, weight, centre, ridge, a)
     return a

@@ -38,6 +38,16 @@ def as_affinities(W: Any) -> Any:
     return 0.5 * (W + transposed)
 
 
+def refuse_negative_distances(graph: Any) -> Any:
+    """Return distances that are all at least 0."""
+    if graph.nnz and graph.data.min() < 0.0:
+        raise ValueError(
+            f"Distances must not be negative, got {graph.data.min():.3g}. Affinities go with"
+            " affinity='precomputed'."
+        )
+    return graph
+
+
 def refuse_negative(W: Any) -> Any:
     """Return affinities that are all at least 0."""
     least = float(W.min())

@@ -63,7 +63,7 @@ class KernelEmbedding(Embedding):
 
 
 def inverse_root(K: Array, kernel: Kernel, cutoff: float) -> Array:
-    """Return N with N'KN = 1 and a column for each eigenvalue of K above the cutoff.
+    """Return N with N'KN = 1 and a column for each eigenvalue of K above the cutoff, or one of 0.
 
     The cutoff is relative to the largest. N is upper triangular where all eigenvalues are above it.
     A kernel that is not positive semidefinite is refused.
@@ -81,6 +81,8 @@ def inverse_root(K: Array, kernel: Kernel, cutoff: float) -> Array:
             else:
                 return np.asarray(linalg.solve_triangular(root, np.eye(len(K))))
     used = np.flatnonzero(values > cutoff * largest)[::-1]
+    if len(used) == 0:  # every image is 0
+        return np.zeros((len(K), 1))
     vectors = vectors[:, used]
     return np.asarray(vectors * signs_of(vectors) / np.sqrt(values[used]))
 

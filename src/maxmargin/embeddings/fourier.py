@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.arrays import Array
 from maxmargin.data.checks import check_count
 from maxmargin.embeddings._base import Embedding, check_weights, in_blocks
 from maxmargin.kernels import Gaussian
+from maxmargin.kernels.pairwise import centred, robust_origin
 from maxmargin.kernels.standard import gamma_of
 
 
@@ -76,7 +77,7 @@ class FourierFeatures(Embedding):
         X = self._rows(X, reset=True)
         weight = check_weights(sample_weight, X.shape[0])
         gamma = gamma_of(self.gamma, X, weight / weight.max())
-        self.kernel_ = Gaussian(gamma).fitted(X)
+        self.kernel_, self._origin = Gaussian(gamma), robust_origin(X)
         random = check_random_state(self.random_state)
         spread = math.sqrt(2.0 * gamma)
         self.frequencies_ = spread * random.standard_normal((X.shape[1], (count + 1) // 2))
@@ -95,10 +96,16 @@ class FourierFeatures(Embedding):
         X = self._new_rows(X)
         count, frequencies = self._n_features_out, self.frequencies_.astype(X.dtype)
         out = np.empty((X.shape[0], count), dtype=X.dtype)
-        return in_blocks(lambda rows: _waves(X[rows], frequencies, count), out, count, self.n_jobs)
+        origin = self._origin  # seen from there, angles lose no digits in float32
+        phase = np.remainder(origin @ self.frequencies_, 2.0 * math.pi).astype(X.dtype)
+
+        def block(rows: slice) -> Array:
+            near = centred(X[rows], origin).astype(X.dtype, copy=False)
+            return _waves(np.asarray(near @ frequencies) + phase, count)
+
+        return in_blocks(block, out, count, self.n_jobs)
 
 
-def _waves(X: Matrix, frequencies: Array, count: int) -> Array:
-    angles = np.asarray(X @ frequencies)
+def _waves(angles: Array, count: int) -> Array:
     scale = angles.dtype.type(math.sqrt(2.0 / count))
     return np.asarray(scale * np.hstack([np.cos(angles), np.sin(angles[:, : count // 2])]))

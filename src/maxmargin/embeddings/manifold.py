@@ -20,6 +20,7 @@ from maxmargin.embeddings._graph import (
     neighbours,
     refuse_few,
     refuse_negative,
+    refuse_negative_distances,
     warn_if_disconnected,
     warn_of_isolated,
     zero_distances,
@@ -348,7 +349,7 @@ def _distances(X: Matrix) -> Any:
             "affinity='precomputed_nearest_neighbors' needs a sparse matrix of distances, as"
             " sklearn.neighbors.KNeighborsTransformer(mode='distance') makes it."
         )
-    return refuse_negative(X)
+    return refuse_negative_distances(X)
 
 
 def _without_diagonal(W: Any) -> Any:

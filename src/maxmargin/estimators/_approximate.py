@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.checks import check_positive, is_infinite
 from maxmargin.data.targets import class_members
 from maxmargin.embeddings.certificates import (
     Approximation,
@@ -33,6 +34,12 @@ class Posing:
         cls, y: NDArray[Any], classes: NDArray[Any], cost: Array, *, pairs: bool
     ) -> Posing:
         """Return one problem for each pair of classes, or for each class."""
+        if not np.isin(y, classes).all():
+            unknown = np.setdiff1d(y, classes)[0].item()
+            raise ValueError(
+                f"y has the label {unknown!r}; those of the fit were {classes.tolist()}."
+                " exact_certificate needs the rows, labels and weights of the fit."
+            )
         if pairs and len(classes) > 2:
             rows, targets = pair_targets(class_members(y, classes))
             return cls(rows, targets, cost)
@@ -64,6 +71,8 @@ def bounds_in_kernel_space(
     max_values: float,
 ) -> ExactCertificate | ExactEstimate:
     """Judge a linear machine on an embedding of kernel values as a kernel machine."""
+    if not is_infinite(max_values):
+        check_positive("max_values", max_values, advice="It counts kernel values; inf: no limit.")
     loss, free = _bounded_loss(svm), _free_intercept(svm)
     weights = zip(np.atleast_2d(svm.coef_), svm.intercept_, strict=True)
     expansions = [embedding.expansion(w, float(b)) for w, b in weights]

@@ -283,15 +283,21 @@ class CertifiedModel(CostMixin, SamplesMixin, Reported, CallbackSupportMixin, Ba
             with progress.shown():
                 return schedule.run(), progress
 
-    def _warn_if_unproven(self, X: Matrix) -> None:
-        """Say what was reached if it is less than was asked for; else, what it may be worth."""
+    def _warn_if_unproven(self, X: Matrix, trap: Callable[[], str] = str) -> None:
+        """Say what was reached if it is less than was asked for; else, what it may be worth.
+
+        Of what it may be worth one thing is said; `trap` is asked last.
+        """
         with interruptible() as interrupt:
             if interrupt.pressed:
                 return  # `fitting` raises Ctrl-C, with the same words
         if unproven := self._unproven():
-            warn(f"{unproven}{scale_advice(X)}", ConvergenceWarning)
-        elif trap := self._trap(X):
-            warn(f"{type(self).__name__} is fitted, but {trap}", DataWarning)
+            statuses = {solution.status for solution in self.solutions_} - {Status.OPTIMAL}
+            kernel_only = statuses == {Status.STATIONARY}  # of every fit with that kernel
+            text = f"{unproven}{scale_advice(X)}"
+            warn(text, ConvergenceWarning, anywhere=kernel_only)
+        elif found := self._trap(X) or trap():
+            warn(f"{type(self).__name__} is fitted, but {found}", DataWarning)
 
     def _unproven(self) -> str:
         """Return what was reached in the worst problem, if it is less than was asked for."""

@@ -6,6 +6,7 @@ the share of its cost. There are fewer variables and fewer kernel values.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from maxmargin.certificate import Certificate
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.targets import class_members
 from maxmargin.estimators._posed import Posed
@@ -55,8 +57,33 @@ class Groups:
             return np.asarray(filled * cost)  # what is at the bound stays there exactly
 
         w, beta = share(solution.w), share(solution.beta)
-        mean = float(cost.mean())
-        return replace(solution, w=w, beta=beta, mean_cost=mean, distinct_rows=len(own))
+        certificate = _of_rows(solution.certificate, np.abs(beta), cost)
+        return replace(
+            solution,
+            w=w,
+            beta=beta,
+            mean_cost=float(cost.mean()),
+            distinct_rows=len(own),
+            certificate=certificate,
+        )
+
+
+def _of_rows(certificate: Certificate, alpha: Array, cost: Array) -> Certificate:
+    """Return the certificate with counts and the sum of slacks of all rows.
+
+    The sum is what the loss is over C; with costs that differ it is not known without f.
+    """
+    bounded = int(np.count_nonzero((alpha >= cost) & (cost > 0.0)))
+    used, slack_sum = cost[cost > 0.0], math.nan
+    if certificate.margin > 0.0 and len(used) and used.min() == used.max():
+        loss = certificate.primal - 0.5 / certificate.margin**2
+        slack_sum = max(0.0, loss / float(used[0]))
+    return replace(
+        certificate,
+        n_support_free=int(np.count_nonzero(alpha)) - bounded,
+        n_support_bounded=bounded,
+        slack_sum=slack_sum,
+    )
 
 
 def groups_of(model: Any, posed: Posed, cost: Array) -> Groups | None:

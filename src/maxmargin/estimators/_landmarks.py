@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,14 +41,14 @@ _FEW, _SWEEPS = 500, 400
 class QuietSVC(LinearSVC):
     """The engine without its own warnings: the estimator around it gives them."""
 
-    def _warn_if_unproven(self, X: Matrix) -> None:
+    def _warn_if_unproven(self, X: Matrix, trap: Callable[[], str] = str) -> None:
         pass
 
 
 class QuietSVR(LinearSVR):
     """The same for regression."""
 
-    def _warn_if_unproven(self, X: Matrix) -> None:
+    def _warn_if_unproven(self, X: Matrix, trap: Callable[[], str] = str) -> None:
         pass
 
 
@@ -66,7 +68,14 @@ class LandmarkModel(KernelModel):
             del self.solutions_
         self._space = self._engine = None
 
-    def _fit_space(self, engine: Any, posed: Posed, y: Any, cost: Array) -> Delegated:
+    def _fit_space(
+        self,
+        engine: Any,
+        posed: Posed,
+        y: Any,
+        cost: Array,
+        trap: Callable[[], str] = str,
+    ) -> Delegated:
         """Solve the problem in the span of landmarks, and keep what predictions need."""
         begin = time.perf_counter()
         delegated = Delegated(self, posed.X, posed.y)
@@ -79,7 +88,7 @@ class LandmarkModel(KernelModel):
         space = Nystroem(
             posed.kernel,
             n_components=m,
-            dtype=np.float64 if posed.X.shape[0] * m <= _AFFORDABLE else np.float32,
+            dtype=self._type_of_features(posed.X.shape[0]),
             random_state=self._seeds(1)[0],
             n_jobs=self.n_jobs,
         ).fit(posed.samples, sample_weight=(cost > 0.0).astype(np.float64))
@@ -93,7 +102,7 @@ class LandmarkModel(KernelModel):
             order = np.argsort(np.searchsorted(self.classes_, y[support]), kind="stable")
             coef, support = np.ascontiguousarray(coef[:, order]), support[order]
         self._finish(posed.samples, coef, support, posed.kernel)
-        self._warn_if_unproven(posed.samples)
+        self._warn_if_unproven(posed.samples, trap)
         return delegated
 
     def _solve_linear(self, fit: _FitWithin, begin: float) -> None:
@@ -148,7 +157,14 @@ class LandmarkModel(KernelModel):
     def _completed(self, cost: CostEstimate, data: Sampled, parts: list[Part]) -> CostEstimate:
         if self.landmarks is None:
             return super()._completed(cost, data, parts)
-        return CostMixin._completed(self, cost, data, parts)
+        cost = CostMixin._completed(self, cost, data, parts)
+        n, m = data.n_samples, check_count("landmarks", self.landmarks, advice="1000 is usual.")
+        features = n * min(n, m) * self._type_of_features(n).itemsize  # parts of few rows hide it
+        return replace(cost, memory_bytes=max(cost.memory_bytes, features))
+
+    def _type_of_features(self, n_samples: int) -> np.dtype[Any]:
+        narrow = n_samples * int(self.landmarks or 0) > _AFFORDABLE
+        return np.dtype(np.float32 if narrow else np.float64)
 
     def _exact_bounds(
         self, X: Any, posing: Posing, cost: Array, max_values: float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -79,6 +80,7 @@ class LinearModel(CertifiedModel):
         level: Level = UNMOVED,
         kind: type[LinearObjective] = LinearObjective,
         solver: Solver | None = None,
+        trap: Callable[[], str] = str,
     ) -> None:
         """Solve one problem for each column of targets and store what was learnt.
 
@@ -115,7 +117,7 @@ class LinearModel(CertifiedModel):
         solutions, progress = self._solve_all(problems, X, y, rebuild, begin)
         self._store(solutions)
         progress.end()
-        self._warn_if_unproven(X)
+        self._warn_if_unproven(X, trap)
 
     def _fit_joint(self, X: Matrix, y: NDArray[Any], cost: Array) -> None:
         """Solve the one problem of all classes and store what was learnt."""

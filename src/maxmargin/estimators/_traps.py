@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from maxmargin.certificate import Certificate
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial, Sigmoid
+from maxmargin.solution import Solution
 
 #: Ratio of the widths of columns from which on the narrow ones have no effect in a kernel.
 _WILD = 1e3
@@ -22,9 +22,9 @@ _VALUES, _ROWS = 2**18, 64
 #: Rows and columns of the kernel values that are checked, and the size below which they vanish.
 _CENTRES, _OTHERS, _VANISHED = 10, 500, 1e-3
 
-#: Where targets count as far: mean distance from their median over C, and the shares of samples at
-#: their bounds and of that distance that the fit leaves.
-_FAR, _BOUNDED, _LEFT = 10.0, 0.9, 0.9
+#: Where targets count as far: mean distance from where the fit began over C, the share of the loss
+#: that it leaves, and how much more the loss fell in the mean than at the end.
+_FAR, _LEFT, _STEADY = 10.0, 0.9, 1.5
 
 
 def wild_columns(kernel: Kernel, X: Matrix) -> str:
@@ -67,17 +67,30 @@ def vanishing_kernel(kernel: Kernel, X: Matrix) -> str:
     )
 
 
-def far_targets(certificate: Certificate, target: Array, C: float) -> str:
-    """Say that the targets are too far for this C."""
-    distance = float(np.abs(target - np.median(target)).mean())
-    n = len(target)
-    if distance < _FAR * C or certificate.n_support_bounded < _BOUNDED * n:
+def poor_regression(solution: Solution, y: Array, C: float, *, centre: float, norm: float) -> str:
+    """Say why little of the targets was learnt: C or ε is not of their size.
+
+    `centre` is the constant from which the fit goes up to ‖w‖ = `norm`: b, or 0 where an intercept
+    is penalised or missing. Targets are out of reach where the loss falls along w as steeply at the
+    end as at the beginning, so that a larger C would go on; noise is not, as w = 0 is best there.
+    """
+    loss, slack = solution.loss, solution.certificate.slack_sum
+    if not loss.bounded or (spread := float(np.ptp(y))) == 0.0:
         return ""
-    if certificate.slack_sum < _LEFT * n * distance:
+    distance = np.abs(y - centre)
+    if norm == 0.0 and distance.max() <= loss.epsilon:
+        return (
+            f"epsilon={loss.epsilon:g} is wider than the targets, which spread over {spread:.2g},"
+            " so that the same is predicted for every sample: lower epsilon, or scale y"
+            " (sklearn.compose.TransformedTargetRegressor)."
+        )
+    mean, before = float(distance.mean()), float(np.maximum(0.0, distance - loss.epsilon).sum())
+    if mean < _FAR * C or slack < _LEFT * before or C * (before - slack) > _STEADY * norm**2:
         return ""
     return (
-        f"the targets lie {distance:.2g} from their median in the mean, out of the reach of"
-        f" C={C:g}: scale y (sklearn.compose.TransformedTargetRegressor), or raise C."
+        f"the targets lie {mean:.2g} from {'0' if centre == 0.0 else 'the intercept'} in the mean,"
+        f" out of the reach of C={C:g}: scale y (sklearn.compose.TransformedTargetRegressor), or"
+        " raise C."
     )
 
 

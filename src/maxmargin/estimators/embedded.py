@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter, validate_data
@@ -26,7 +27,7 @@ from maxmargin.embeddings.certificates import (
     ExactEstimate,
 )
 from maxmargin.estimators._approximate import Posing, bounds_in_kernel_space
-from maxmargin.estimators._base import unchanged_on_failure
+from maxmargin.estimators._base import CertifiedModel, unchanged_on_failure
 from maxmargin.estimators._checks import checked_targets, flat_targets
 from maxmargin.estimators._cost import CostMixin, Sampled
 from maxmargin.estimators._report import Report
@@ -83,6 +84,19 @@ class EmbeddedModel(CostMixin, CallbackSupportMixin, MetaEstimatorMixin, BaseEst
         embedding = Nystroem(random_state=0) if self.embedding is None else self.embedding
         return embedding, self._default_svm() if self.svm is None else self.svm
 
+    def _checked_parts(self) -> tuple[Any, Any]:
+        """Return both, or say which cannot be a part."""
+        embedding, svm = self._parts()
+        if not hasattr(embedding, "transform"):
+            raise ValueError(
+                f"embedding must embed new rows by `transform`, which {embedding!r} has not. Use"
+                " one of maxmargin.embeddings, LaplacianEigenmaps for a spectral one."
+            )
+        kind = get_tags(self).estimator_type
+        if not hasattr(svm, "fit") or get_tags(svm).estimator_type != kind:
+            raise ValueError(f"svm must be a {kind}, got {svm!r}. {type(self).__name__} is one.")
+        return embedding, svm
+
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the embedding to X, and the machine to the coordinates and y.
@@ -90,7 +104,7 @@ class EmbeddedModel(CostMixin, CallbackSupportMixin, MetaEstimatorMixin, BaseEst
         The weights go to the machine, and to the embedding if it takes any.
         """
         with unchanged_on_failure(self):
-            embedding, svm = (clone(part) for part in self._parts())
+            embedding, svm = (clone(part) for part in self._checked_parts())
             validate_data(self, X, skip_check_array=True)
             delegated = Delegated(self, X, y)
             weights = {} if sample_weight is None else {"sample_weight": sample_weight}
@@ -109,7 +123,7 @@ class EmbeddedModel(CostMixin, CallbackSupportMixin, MetaEstimatorMixin, BaseEst
             first = not hasattr(self, "svm_")
             validate_data(self, X, skip_check_array=True, reset=first)
             if first:
-                self.embedding_, self.svm_ = (clone(part) for part in self._parts())
+                self.embedding_, self.svm_ = (clone(part) for part in self._checked_parts())
             self.embedding_.partial_fit(X)
             self.svm_.partial_fit(self.embedding_.transform(X), y, **more)
         return self
@@ -173,21 +187,30 @@ class EmbeddedModel(CostMixin, CallbackSupportMixin, MetaEstimatorMixin, BaseEst
         """Bound the exact kernel problem that this one is near, in one pass over the rows.
 
         X, y and the weights are those of the fit; the embedding must be made of kernel values:
-        `Nystroem` or `KernelPCA`. The pass takes n_samples × (landmarks + support vectors) kernel
-        values; if these are more than `max_values`, the result is an `ExactEstimate`.
+        `Nystroem` or `KernelPCA`, the last step if it is a pipeline. The pass takes n_samples ×
+        (landmarks + support vectors) kernel values; if these are more than `max_values`, the result
+        is an `ExactEstimate`.
         """
         check_is_fitted(self)
-        if not hasattr(self.embedding_, "expansion"):
+        embedding, svm = self.embedding_, self.svm_
+        if isinstance(embedding, Pipeline) and len(embedding) > 1:  # scaled rows, for example
+            X, embedding = embedding[:-1].transform(X), embedding[-1]
+        if not hasattr(embedding, "expansion"):
             raise ValueError(
-                f"{type(self.embedding_).__name__} has no fixed kernel, so there is no exact"
-                " problem: certificate_ is all that can be proven, in this embedding. Use Nystroem"
-                " or KernelPCA of maxmargin.embeddings."
+                f"exact_certificate: {type(embedding).__name__} of {type(embedding).__module__} has"
+                " no images in the space of a fixed kernel, so there is no exact problem:"
+                " certificate_ is all that can be proven, in this embedding. Use Nystroem or"
+                " KernelPCA of maxmargin.embeddings, last in a pipeline."
             )
-        rows = self.embedding_._new_rows(X)
-        svm = self.svm_
+        if not isinstance(svm, CertifiedModel):
+            raise ValueError(
+                "exact_certificate needs the dual point of a machine of maxmargin, got"
+                f" svm={svm!r}. Use LinearSVC, LinearSVR or PegasosClassifier of maxmargin."
+            )
+        rows = embedding._new_rows(X)
         cost = sample_costs(rows, getattr(svm, "C", None), svm.lam, sample_weight)
         posing = self._posing(flat_targets(y), cost)
-        return bounds_in_kernel_space(svm, self.embedding_, rows, posing, max_values)
+        return bounds_in_kernel_space(svm, embedding, rows, posing, max_values)
 
     def _posing(self, y: Any, cost: Array) -> Posing:
         raise NotImplementedError

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
-from maxmargin.data.checks import LARGEST_C, DataWarning, check_tube, is_infinite
+from maxmargin.data.checks import LARGEST_C, check_tube, is_infinite
 from maxmargin.data.origin import levelled
 from maxmargin.data.targets import real_targets, sample_costs
 from maxmargin.embeddings.certificates import MAX_VALUES, ExactCertificate, ExactEstimate
@@ -19,8 +19,7 @@ from maxmargin.estimators._base import fitting
 from maxmargin.estimators._docstrings import EXPANSION, KERNEL, LIMITS, PROOF, entries
 from maxmargin.estimators._landmarks import LandmarkModel, QuietSVR
 from maxmargin.estimators._posed import Posed
-from maxmargin.estimators._traps import far_targets
-from maxmargin.estimators._warn import warn
+from maxmargin.estimators._traps import poor_regression
 from maxmargin.losses import regression_loss
 from maxmargin.objectives.base import Intercept
 from maxmargin.objectives.formulation import Formulation
@@ -121,7 +120,8 @@ class SVR(RegressorMixin, LandmarkModel):  # noqa: D101 - the docstring is compo
         if self.landmarks is not None:
             self._scale_of_f = spread(target, cost)
             engine = QuietSVR(loss="epsilon_insensitive", epsilon=self.epsilon)
-            delegated = self._fit_space(engine, posed, target, cost)
+            trap = partial(self._poor, target, cost)
+            delegated = self._fit_space(engine, posed, target, cost, trap)
             self._n_support = np.array([len(self.support_)], dtype=np.int32)
             delegated.end()
             return self
@@ -132,13 +132,14 @@ class SVR(RegressorMixin, LandmarkModel):  # noqa: D101 - the docstring is compo
         progress = self._solve(posed, [(np.arange(X.shape[0]), target, cost)])
         self._keep_solutions(posed)
         progress.end()
-        self._warn_if_unproven(posed.samples)
-        if self.solution_.status is Status.OPTIMAL and (far := self._far_targets(target, cost)):
-            warn(f"{type(self).__name__} is fitted, but {far}", DataWarning)
+        self._warn_if_unproven(posed.samples, partial(self._poor, real_targets(y), cost))
         return self
 
-    def _far_targets(self, target: Array, cost: Array) -> str:
-        return far_targets(self.certificate_, target, float(cost.max()))
+    def _poor(self, y: Array, cost: Array) -> str:
+        solution = self.solution_
+        centre = float(np.ravel(solution.b)[0]) if self.fit_intercept else 0.0
+        norm = 1.0 / solution.certificate.margin if solution.w.any() else 0.0
+        return poor_regression(solution, y, float(cost.max()), centre=centre, norm=norm)
 
     def exact_certificate(
         self, X: Any, y: Any, sample_weight: Any = None, *, max_values: float = MAX_VALUES

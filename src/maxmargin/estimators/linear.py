@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,7 +38,7 @@ from maxmargin.estimators._probability import (
     decision_of,
     joint_expansions,
 )
-from maxmargin.estimators._traps import one_class_only
+from maxmargin.estimators._traps import one_class_only, poor_regression
 from maxmargin.kernels import Linear
 from maxmargin.losses import CLASSIFICATION, REGRESSION, Loss, regression_loss
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets, votes
@@ -372,9 +374,17 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
         target, level = real_targets(y), UNMOVED
         if self._intercept() is Intercept.FREE:
             target, level = levelled(target)
-        self._fit_targets(X, y, [target], [cost], regression_loss(name, epsilon), level=level)
+        loss, trap = regression_loss(name, epsilon), partial(self._poor, real_targets(y), cost)
+        self._fit_targets(X, y, [target], [cost], loss, level=level, trap=trap)
         self.coef_ = self.coef_[0]
         return self
+
+    def _poor(self, y: Array, cost: Array) -> str:
+        solution, kind = self.solution_, self._intercept()
+        free, penalised = kind is Intercept.FREE, kind is Intercept.PENALIZED
+        centre, extra = solution.b if free else 0.0, solution.b / self._scaling() * penalised
+        norm = math.hypot(float(np.linalg.norm(solution.w)), extra)
+        return poor_regression(solution, y, float(cost.max()), centre=float(centre), norm=norm)
 
     def predict(self, X: Any) -> Array:
         """f(x) of each row."""

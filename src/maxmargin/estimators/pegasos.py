@@ -19,14 +19,17 @@ from maxmargin.data.targets import (
 from maxmargin.estimators._base import (
     fitting,
 )
-from maxmargin.estimators._checks import labels_of
+from maxmargin.estimators._checks import labels_of, without_names
+from maxmargin.estimators._cost import CostEstimate, Part, Sampled
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._stream_classifier import StreamClassifier
+from maxmargin.estimators._traps import one_class_only, vanishing_kernel, wild_columns
 from maxmargin.losses import CLASSIFICATION
 from maxmargin.multiclass.decomposition import binary_targets
 from maxmargin.objectives.formulation import Formulation
 from maxmargin.runtime.memory import free_memory
 from maxmargin.solvers import Solver
+from maxmargin.solvers.kernel.row_cache import row_capacity
 from maxmargin.solvers.stochastic.kernel_pegasos import KernelPegasos
 from maxmargin.solvers.stochastic.pegasos import Pegasos
 
@@ -272,6 +275,23 @@ class PegasosClassifier(StreamClassifier):
         self._keep_solutions(posed)
         progress.end()
         self._warn_if_unproven(X)
+
+    def _completed(self, cost: CostEstimate, data: Sampled, parts: list[Part]) -> CostEstimate:
+        found = super()._completed(cost, data, parts)
+        if self._linear:
+            return found
+        n, solver = data.n_samples, self._kernel_solver(1, 1)
+        assert isinstance(solver, KernelPegasos)
+        rows = row_capacity(n, solver.cache_size, 1)
+        return replace(found, memory_bytes=found.memory_bytes + 4 * n * rows, cache_rows=rows)
+
+    def _trap(self, X: Matrix) -> str:
+        if self._linear:
+            found = super()._trap(X)
+        else:
+            kernel: Any = self._fitted_kernel
+            found = wild_columns(kernel, X) or vanishing_kernel(kernel, X)
+        return found or one_class_only(without_names(self).predict, X)
 
     def _keep_solutions(self, posed: Posed) -> None:
         coef = np.stack([solution.w for solution in self.solutions_])

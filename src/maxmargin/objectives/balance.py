@@ -12,12 +12,12 @@ def balance(
     beta: Array,
     own: tuple[NDArray[np.intp], NDArray[np.int32]],
     cost: Array,
-    pulls: Array,
+    scores: Array,
 ) -> None:
     """Make every column of β sum to 0, in place, by moves within rows that keep it feasible.
 
     With α_ij = C_i 1[j = y_i] − β_ij ≥ 0, columns whose α is too heavy give to those too light:
-    first where the loss of the dual, pull_ik − pull_ij, is least; what a few rounds leave over is
+    first where the loss of the dual, score_ik − score_ij, is least; what a few rounds leave over is
     taken from all entries in proportion. The moves are added to β itself: α of a large C has no
     digits left for a small β.
     """
@@ -27,9 +27,9 @@ def balance(
         light, heavy = excess > negligible, excess < -negligible
         if not (light.any() and heavy.any()):
             return
-        to = np.where(light, pulls, -np.inf).argmax(axis=1)
+        to = np.where(light, scores, -np.inf).argmax(axis=1)
         rows, givers = np.nonzero((alpha > 0.0) & heavy)
-        order = np.argsort(pulls[rows, givers] - pulls[rows, to[rows]], kind="stable")
+        order = np.argsort(scores[rows, givers] - scores[rows, to[rows]], kind="stable")
         rows, givers = rows[order], givers[order]
         takers = to[rows]
         amounts = _rationed(alpha[rows, givers], givers, -excess)

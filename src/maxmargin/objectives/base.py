@@ -121,6 +121,11 @@ def sums_to_zero(left: float, size: float) -> bool:
     return abs(left) <= max(1e-9 * size, 1e-300)
 
 
+def adds_up(size: float, nu_sum: float) -> bool:
+    """Whether Σ |β_i| is the s of a ν-problem, up to rounding."""
+    return abs(nu_sum - size) <= 1e-9 * nu_sum
+
+
 def rounding_slip(free: bool, b: Any, left: Any, size: float) -> float:
     """Return by how much Σ β = `left` ≠ 0 weakens the bound; more than rounding voids it.
 

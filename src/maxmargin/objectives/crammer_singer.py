@@ -158,7 +158,7 @@ class CrammerSingerObjective(Objective):
 
     def primal(self, coef: Array, b: Array) -> float:
         """P(W, b)."""
-        slack = self.pulls(self.values(self.lay_out(coef), b)).max(axis=1)
+        slack = self.augmented_scores(self.values(self.lay_out(coef), b)).max(axis=1)
         return self.regularizer(coef, b) + float(self.problem.cost @ slack)
 
     def dual(self, beta: Array) -> float:
@@ -175,11 +175,11 @@ class CrammerSingerObjective(Objective):
         shares = np.bincount(self.labels, self.problem.cost, self.n_classes)
         return np.asarray(shares > 0.5 * shares.sum(), dtype=np.float64)
 
-    def pulls(self, Z: Array) -> Array:
-        """1[j ≠ y_i] + f_j(x_i) − f_y(x_i): the loss is the largest of a row."""
-        pulls = Z - Z[self.own][:, np.newaxis] + 1.0
-        pulls[self.own] = 0.0
-        return np.asarray(pulls)
+    def augmented_scores(self, Z: Array) -> Array:
+        """Return 1[j ≠ y_i] + f_j(x_i) − f_y(x_i): the loss is the largest of a row."""
+        scores = Z - Z[self.own][:, np.newaxis] + 1.0
+        scores[self.own] = 0.0
+        return np.asarray(scores)
 
     def feasible(self, beta: Array, W: Array, b: Array) -> Array:
         """Make the dual point feasible: in its simplex and, for a free intercept, balanced.
@@ -188,7 +188,7 @@ class CrammerSingerObjective(Objective):
         """
         beta = self.within_simplices(beta)
         if self.intercept is Intercept.FREE:
-            balance(beta, self.own, self.problem.cost, self.pulls(self.values(W, b)))
+            balance(beta, self.own, self.problem.cost, self.augmented_scores(self.values(W, b)))
         return beta
 
     def within_simplices(self, beta: Array) -> Array:
@@ -238,20 +238,21 @@ class CrammerSingerObjective(Objective):
         ]
         part, dual_b = reduce(add, parts), self.intercept_of(beta)
         slip = multiclass_slip(self, b, beta)
-        apart, square = self.regularizer(W - dual_W, b - dual_b), float(np.einsum("ij,ij->", W, W))
-        lost = slip + _dual_rounding(self, part.conjugates, apart)
+        distance = self.regularizer(W - dual_W, b - dual_b)
+        square = float(np.einsum("ij,ij->", W, W))
+        lost = slip + _dual_rounding(self, part.conjugates, distance)
         largest = float(np.abs(b).max())
         lost += _rates(self, part) * row_error(problem, math.sqrt(square), largest)
         losses, brackets = part.losses, part.fenchel_young
-        doubt = _doubt(self, part, math.sqrt(square), b)
-        primal, gap = self.regularizer(W, b) + losses, brackets + apart + lost + doubt
+        error_bound = _error_bound(self, part, math.sqrt(square), b)
+        primal, gap = self.regularizer(W, b) + losses, brackets + distance + lost + error_bound
         dual_square = self.regularizer(dual_W, dual_b)
         own = slip + _dual_rounding(self, part.conjugates, dual_square)
         dual = max(part.conjugates - dual_square - own, primal - gap)
-        if counts(doubt, gap - doubt, primal):
+        if counts(error_bound, gap - error_bound, primal):
             losses, brackets = _exact_brackets(self, W, b, beta)
             primal = self.regularizer(W, b) + losses
-            gap = brackets + apart + (lost if lost > UNIT * primal else 0.0)
+            gap = brackets + distance + (lost if lost > UNIT * primal else 0.0)
             dual = primal - gap
         return certificate_of_sums(part, (primal, dual, gap), square, self.negligible)
 
@@ -265,7 +266,7 @@ def opposite(numbers: Array) -> Array:
     return np.stack([-half, half])
 
 
-def _doubt(
+def _error_bound(
     objective: CrammerSingerObjective, part: _core.CertificateSums, length: float, b: Array
 ) -> float:
     """Return how much the rounding of f_j(x_i) may add to the gap at most; `length` is ‖W‖."""
@@ -282,14 +283,14 @@ def _rates(objective: CrammerSingerObjective, part: _core.CertificateSums) -> fl
     return 2.0 * float(objective.problem.target_summary.total_cost + part.conjugates)
 
 
-def _dual_rounding(objective: CrammerSingerObjective, mass: float, square: float) -> float:
-    """Return what the rounding of β'X may add to the gap; mass is Σ β_iy, square ½‖W − W_β‖²."""
+def _dual_rounding(objective: CrammerSingerObjective, total: float, square: float) -> float:
+    """Return what the rounding of β'X may add to the gap; total is Σ β_iy, square ½‖W − W_β‖²."""
     problem = objective.problem
     length = math.sqrt(problem.longest)
     if objective.intercept is Intercept.PENALIZED:
         length += objective.intercept_scaling
     rows = 0.0 if problem.origin is None else problem.origin.error
-    error = 2.0 * mass * (sum_error(problem.n_samples) * length + rows)
+    error = 2.0 * total * (sum_error(problem.n_samples) * length + rows)
     return error * (math.sqrt(2.0 * square) + 0.5 * error)
 
 
@@ -301,12 +302,12 @@ def _exact_brackets(
     high, low = np.empty((2, *beta.shape))
     for j, w in enumerate(objective.coef(W)):
         high[:, j], low[:, j] = added(*exact_products(problem, w), float(b[j]))
-    pulls, rest = added(high, low, -high[own][:, np.newaxis])
-    pulls, rest = added(pulls, rest - low[own][:, np.newaxis], 1.0)
-    pulls += rest
-    pulls[own] = 0.0
-    slack, chosen, cost = pulls.max(axis=1), beta[own], problem.cost
-    shares = beta * (pulls - slack[:, np.newaxis])
+    scores, rest = added(high, low, -high[own][:, np.newaxis])
+    scores, rest = added(scores, rest - low[own][:, np.newaxis], 1.0)
+    scores += rest
+    scores[own] = 0.0
+    slack, chosen, cost = scores.max(axis=1), beta[own], problem.cost
+    shares = beta * (scores - slack[:, np.newaxis])
     shares[own] = np.maximum(0.0, cost - chosen) * slack
     return float(cost @ slack), float(shares.sum())
 

@@ -36,10 +36,11 @@ class HardMarginObjective(KernelObjective):
         """A dual value that shows that there is no margin, or one that counts as none.
 
         ½‖w‖² is then so large that the margin is less than a millionth of the largest distance from
-        one of the samples.
+        one of the samples. Samples without weight need no margin.
         """
-        X = self.problem.X
-        squares = self.diagonal + self.diagonal[0] - 2.0 * self.kernel(X, X[:1])[:, 0]
+        used = np.flatnonzero(self.problem.cost > 0.0)
+        X, diagonal = self.problem.X[used], self.diagonal[used]
+        squares = diagonal + diagonal[0] - 2.0 * self.kernel(X, X[:1])[:, 0]
         widest = float(squares.max())
         return 0.5e12 / widest if widest > 0.0 else math.inf
 

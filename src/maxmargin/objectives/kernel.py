@@ -22,6 +22,7 @@ from maxmargin.objectives.base import (
     Judged,
     PrimalDual,
     SumError,
+    adds_up,
     refuse_intercept,
     rounding_slip,
     sums_to_zero,
@@ -309,8 +310,7 @@ def _nu_terms(loss: Loss, nu_sum: float, size: float) -> tuple[float, float]:
     lacking = nu_sum - size
     if loss.one_sided:
         rho = loss.target_scale
-        feasible = abs(lacking) <= 1e-9 * nu_sum
-        return -nu_sum * rho, abs(lacking * rho) if feasible else math.inf
+        return -nu_sum * rho, abs(lacking * rho) if adds_up(size, nu_sum) else math.inf
     return nu_sum * loss.epsilon, abs(lacking * loss.epsilon)
 
 

@@ -77,14 +77,14 @@ class KernelCrammerSingerObjective(CrammerSingerObjective):
         """Bound what errors of f may add to the gap; see `Objective.error_bound`.
 
         The errors of f have a mean for each class and one spread. A sample's share of the gap
-        changes with f_j at the rate β_ij + C_i (1[j pulls most] − 1[j = y_i]).
+        changes with f_j at the rate β_ij + C_i (1[j has the largest score] − 1[j = y_i]).
         """
         bias, spread = error[0], error[1] + UNIT * float(np.abs(f).max())
-        pulls, cost = self.pulls(f), self.problem.cost
+        scores, cost = self.augmented_scores(f), self.problem.cost
         rate = beta.copy()
         rate[self.own] -= cost
-        np.add.at(rate, (self.own[0], pulls.argmax(axis=1)), cost)
-        second, first = np.partition(pulls, -2, axis=1)[:, -2:].T
+        np.add.at(rate, (self.own[0], scores.argmax(axis=1)), cost)
+        second, first = np.partition(scores, -2, axis=1)[:, -2:].T
         reach = 2.0 * (float(np.abs(bias).max()) + spread)
         kinks = float(cost.sum(where=first - second <= reach))
         sums = float(np.abs(bias * rate.sum(axis=0)).sum())

@@ -210,17 +210,17 @@ def _certified(objective: L1Objective, w: Array, b: float, dual: _Dual, z: Array
     """Return the certificate of (w, b) and a feasible β, where Xw is known."""
     problem, alpha = objective.problem, np.abs(dual.beta)
     length = math.sqrt(float(np.einsum("i,i->", w, w)))
-    size, apart = objective.regularizer(w, b), _column_parts(objective, w, b, dual)
+    size, columns_gap = objective.regularizer(w, b), _column_parts(objective, w, b, dual)
     rest, rows = 1.0 - problem.y * (z + b), math.sqrt(problem.longest)
     sums = _row_parts(objective, alpha, rest)
     error_bound = _error_bound(
         objective, sums, sum_error(problem.most_stored + 1) * (rows * length + abs(b))
     )
-    if counts(error_bound, apart + sums.fenchel_young, size + sums.losses):
+    if counts(error_bound, columns_gap + sums.fenchel_young, size + sums.losses):
         high, low = exact_residuals(problem, w, b, problem.y)
         rest = problem.y * (high + low)
         sums, error_bound = _row_parts(objective, alpha, rest), 0.0
-    primal, gap = size + sums.losses, apart + sums.fenchel_young + error_bound
+    primal, gap = size + sums.losses, columns_gap + sums.fenchel_young + error_bound
     lost = sum_error(problem.n_samples) * sums.size + _slip(objective, 2.0, dual)
     value = max(sums.size - _curved(objective, alpha) - lost, primal - gap)
     return Certificate(
@@ -269,12 +269,12 @@ def _error_bound(objective: L1Objective, sums: _Losses, error: float) -> float:
 def _violation(objective: L1Objective, w: Array, dual: _Dual, rest: Array) -> float:
     """Return the worst violation of α_i = 2 C_i ξ_i, of α_i (m_i − 1) ≤ 0, of w_j c_j = |w_j|."""
     alpha, used, cost = np.abs(dual.beta), w != 0.0, objective.problem.cost
-    apart = np.abs(np.maximum(0.0, rest) - alpha / objective.divisor)
+    rows = np.abs(np.maximum(0.0, rest) - alpha / objective.divisor)
     beyond = np.maximum(0.0, -rest)
     columns = 1.0 - np.sign(w[used]) * dual.columns[used]
     return float(
         max(
-            apart.max(where=cost > 0.0, initial=0.0),
+            rows.max(where=cost > 0.0, initial=0.0),
             beyond.max(where=alpha > 0.0, initial=0.0),
             columns.max(initial=0.0),
         )

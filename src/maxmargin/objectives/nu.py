@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import maxmargin._core as _core
 from maxmargin.data.arrays import Array
 from maxmargin.data.checks import as_floats
-from maxmargin.objectives.base import Intercept, Judged, PrimalDual, Shares
+from maxmargin.objectives.base import Intercept, Judged, PrimalDual, Shares, adds_up
 from maxmargin.objectives.kernel import KernelObjective, Setting
 from maxmargin.objectives.standard_form import StandardForm, fill_to_sum
 
@@ -126,10 +126,13 @@ class NuObjective(KernelObjective):
     def vanishes(self, beta: Array, square: float) -> bool:
         """Whether ‖w_β‖² is rounding, and the margin a variable: then w = 0, ρ = 0 is the optimum.
 
-        P is at most 0 there, and at least −½‖w_β‖² for any feasible β. No tolerance enters, but
-        the square must be a sum in float64.
+        P is at most 0 there, and at least −½‖w_β‖² for any feasible β: one with Σ |β_i| = s, which
+        the β = 0 of a fit that was stopped at once has not. No tolerance enters, but the square
+        must be a sum in float64.
         """
-        return self.loss.one_sided and short(beta, self.diagonal, square)
+        if not self.loss.one_sided or not short(beta, self.diagonal, square):
+            return False
+        return adds_up(float(np.abs(beta).sum()), self.nu_sum)
 
     def feasible(self, beta: Array) -> Array:
         """Make the dual point feasible: in its box, Σ |β_i| = s, balanced for a free intercept."""

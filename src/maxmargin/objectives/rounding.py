@@ -95,8 +95,8 @@ def rounding_bound(
     f = math.sqrt(problem.longest) * length + abs(b)
     error = sum_error(problem.most_stored) * f + row_error(problem, length, b)
     sums = UNIT * (part.losses + part.size * f)
-    reach = problem.target_summary.max_abs + loss.epsilon + abs(b)
-    targets = sum_error(problem.n_samples) * part.size * reach
+    largest = problem.target_summary.max_abs + loss.epsilon + abs(b)
+    targets = sum_error(problem.n_samples) * part.size * largest
     return value_error_bound(objective, part, error) + float(sums + targets)
 
 

@@ -46,8 +46,8 @@ def choose(objective: LinearObjective) -> Solver:
     n, d = problem.n_samples, problem.n_features
     if d <= FEW_FEATURES:
         return _NEWTON
-    pull = float(np.einsum("i,i->", problem.cost, problem.squared_norms)) / n
-    hard = objective.loss.bounded and pull > HARD
+    curvature = float(np.einsum("i,i->", problem.cost, problem.squared_norms)) / n
+    hard = objective.loss.bounded and curvature > HARD
     most = min(MAX_NEWTON_FEATURES, (SEPARABLE if objective.loss.one_sided else INTERPOLATED) * n)
     wide = d > most or (problem.n_stored < LEAST_VALUES * d**3 and not hard)
-    return DualCD() if pull < EASY or wide else _NEWTON
+    return DualCD() if curvature < EASY or wide else _NEWTON

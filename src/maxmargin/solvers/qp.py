@@ -206,12 +206,12 @@ class _Program(ABC):
         solver = clarabel.DefaultSolver(P, q, self._A, right, cones, settings)
         solver.set_termination_callback(lambda _: monitor.stopped())
         answer = solver.solve()
-        x, slack, pull = (np.nan_to_num(v) for v in (answer.x, answer.s, answer.z))
+        x, slack, multiplier = (np.nan_to_num(v) for v in (answer.x, answer.s, answer.z))
         n, d = len(self._live), self._n_weights
         beta = np.zeros(self._n_samples)
-        beta[self._live] = self._at_bounds(unit * x[:n], slack < pull)
+        beta[self._live] = self._at_bounds(unit * x[:n], slack < multiplier)
         w = unit * self._length * x[n : n + d]
-        b = value / unit * float(pull[0]) if self._free else 0.0
+        b = value / unit * float(multiplier[0]) if self._free else 0.0
         if self._scaling:
             w, b = w[:-1], self._scaling * float(w[-1])
         return _Answer(int(answer.iterations), w, b, beta)

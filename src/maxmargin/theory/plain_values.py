@@ -271,9 +271,9 @@ def _of_joint(posed: PosedJoint, a: Arithmetic) -> Values:
     W, b, beta, cost = lift(posed.w).T, lift(posed.b), lift(posed.beta), lift(posed.cost)
     products = _products(posed, W, beta, a)
     f, used = products.f + b, posed.cost > 0.0
-    pulls = f - f[own][:, None] + 1
-    pulls[own] = 0
-    slack = pulls.max(axis=1)
+    scores = f - f[own][:, None] + 1
+    scores[own] = 0
+    slack = scores.max(axis=1)
     half, dual_half = products.square / 2, products.dual_square / 2
     if posed.intercept is Intercept.PENALIZED:
         unit, sums = lift(posed.scaling), beta.sum(axis=0)

@@ -1,6 +1,7 @@
 """Where few samples matter, SMO starts from those; the optimum is the same."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -221,3 +222,11 @@ def test_the_iterations_of_all_parts_count(from_few, short_of_rows, monkeypatch)
     assert parts
     assert solution.status is Status.STOPPED_BY_ITERATIONS
     assert solution.n_iter == 200
+
+
+def test_samples_are_kept_where_most_of_them_matter():
+    problem = objective()
+    part, form = part_of(problem), problem.standard_form()
+    inside = 0.5 * (form.lower + form.upper)  # of every box: each is a support vector
+    state = SimpleNamespace(beta=inside, residual=form.target, thresholds=[0.0], outer_steps=7)
+    assert part.shrink(state) is False

@@ -234,3 +234,15 @@ def test_a_gap_below_rounding_is_given_up(loss):
     with pytest.warns(ConvergenceWarning, match="stalled at the precision of the arithmetic"):
         model.fit(X, y)
     assert model.certificate_.relative_gap < 1e-9
+
+
+def test_a_warm_start_makes_the_steps_that_max_iter_allows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = np.where(X[:, 0] + rng.normal(size=80) > 0.0, 1.0, -1.0)
+    model = free_svc(C=1e-3, solver="newton", warm_start=True).fit(X, y)
+    with pytest.warns(ConvergenceWarning):
+        model.set_params(C=100.0, max_iter=1, tol=1e-12).fit(X, y)
+    _, start, *_, last = model.history_
+    assert model.n_iter_ == last.epoch == 1
+    assert last.primal < start.primal

@@ -179,17 +179,17 @@ class _Ascent:
 
     def go_on(self, beta: Array, b: Array, z: Array) -> None:
         """Go on from a feasible β with z = Kβ."""
-        alpha, pull, shift = -beta, z + 1.0, self.means @ beta
+        alpha, scores, shift = -beta, z + 1.0, self.means @ beta
         alpha[self.objective.own] += self.objective.problem.cost
-        pull[self.objective.own] -= 1.0
-        self.engine.go_on(alpha.T.copy(), (pull - shift).T.copy(), b + shift)
+        scores[self.objective.own] -= 1.0
+        self.engine.go_on(alpha.T.copy(), (scores - shift).T.copy(), b + shift)
 
     def feasible(self) -> Array:
         """Return β, made feasible."""
         beta = self.objective.within_simplices(-self.engine.alpha.reshape(self.shape).T.copy())
         if self.free:
-            pulls = self.engine.scores.reshape(self.shape).T + self.engine.b
-            balance(beta, self.objective.own, self.objective.problem.cost, pulls)
+            scores = self.engine.scores.reshape(self.shape).T + self.engine.b
+            balance(beta, self.objective.own, self.objective.problem.cost, scores)
         return beta
 
     def intercepts(self, beta: Array) -> Array:
@@ -225,7 +225,7 @@ def _moved(
         return beta, b, z
     after = objective.within_simplices(beta + found[0])
     if objective.intercept is Intercept.FREE:
-        balance(after, objective.own, objective.problem.cost, objective.pulls(z + b))
+        balance(after, objective.own, objective.problem.cost, objective.augmented_scores(z + b))
     values = z + objective.kernel_values(after - beta)
     before, now = (
         float(point[objective.own].sum()) - 0.5 * float(np.vdot(point, at))

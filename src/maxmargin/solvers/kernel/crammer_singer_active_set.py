@@ -29,15 +29,15 @@ def face_step(
     own = objective.own
     alpha = -beta
     alpha[own] += objective.problem.cost
-    held = alpha > 0.0
-    held[held.sum(axis=1) == 1] = False
-    row, column = np.nonzero(held)
+    free = alpha > 0.0
+    free[free.sum(axis=1) == 1] = False
+    row, column = np.nonzero(free)
     if not 0 < len(row) <= _FEW_FREE:
         return None
     samples, of = np.unique(row, return_inverse=True)
     X, count = objective.problem.X[samples], np.bincount(of)
-    pull = objective.pulls(z + b)[held]
-    pull -= (np.bincount(of, pull) / count)[of]
+    scores = objective.augmented_scores(z + b)[free]
+    scores -= (np.bincount(of, scores) / count)[of]
     H = objective.kernel(X, X)[np.ix_(of, of)] * (column == column[:, np.newaxis])
     sums = np.eye(len(samples))[of]
     if objective.intercept is Intercept.FREE:
@@ -50,7 +50,7 @@ def face_step(
     n_sums = sums.shape[1]
     system = np.block([[H, sums], [sums.T, np.zeros((n_sums, n_sums))]])
     system.flat[:: len(system) + 1] += _LITTLE * square * np.repeat([1.0, -1.0], [len(row), n_sums])
-    right = np.concatenate([pull, np.zeros(n_sums)])
+    right = np.concatenate([scores, np.zeros(n_sums)])
     _, _, change, failed = linalg.lapack.dsysv(system, right)
     if failed or not np.isfinite(change).all():
         return None
@@ -58,7 +58,7 @@ def face_step(
     if objective.intercept is Intercept.FREE:
         shift = scale * change[len(row) + len(samples) :]
     falling = delta < 0.0
-    step = min(1.0, float(np.min(alpha[held][falling] / -delta[falling], initial=np.inf)))
+    step = min(1.0, float(np.min(alpha[free][falling] / -delta[falling], initial=np.inf)))
     moved = np.zeros_like(beta)
-    moved[held] = -step * delta
+    moved[free] = -step * delta
     return moved, step * shift

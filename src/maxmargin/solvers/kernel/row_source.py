@@ -183,7 +183,7 @@ class KernelSamples:
         """Values of a sample as it was given that are not 0, roughly."""
         return n_nonzero(self.X[:256]) / 256 if self.sparse else self.X.shape[1]
 
-    def _block(self, index: Array) -> Array:
+    def _block(self, index: NDArray[np.int32]) -> NDArray[np.float32]:
         values = self.kernel(self.X[index], self.X)
         refuse_huge_values(values)
         return np.ascontiguousarray(values, dtype=np.float32)
