@@ -8,7 +8,17 @@ import pytest
 from scipy import sparse
 
 import maxmargin
-from maxmargin import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
+from maxmargin import (
+    SVC,
+    SVR,
+    EmbeddedSVC,
+    EmbeddedSVR,
+    LinearSVC,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    PegasosClassifier,
+)
 from synthetic import free_svc, free_svr, overlapping, regression
 
 CLASSIFIERS = [
@@ -200,17 +210,46 @@ def test_another_c_or_weight_is_refused():
         SVC().fit(X, y).set_params(C=3.0).samples(X, y)
 
 
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (SVC(landmarks=5), "landmarks=5"),
-        (LinearSVC(penalty="l1", loss="squared_hinge"), "penalty='l1'"),
-    ],
-)
-def test_other_problems_have_no_table(model, message):
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_samples_of_a_fit_by_landmarks_are_those_of_the_problem_it_solved(fit_intercept):
     X, y = overlapping()
-    with pytest.raises(ValueError, match=message):
-        model.fit(X, y).samples(X, y)
+    model = SVC(landmarks=15, tol=1e-8, fit_intercept=fit_intercept).fit(X, y)
+    table = model.samples(X, y)
+    np.testing.assert_allclose(table.margin, y * model.decision_function(X))
+    np.testing.assert_array_equal(table.alpha, model.alpha_)
+    assert table.violation.max() < 1e-3
+    Z = model._space.transform(X)
+    w = (model.alpha_ * y) @ Z
+    np.testing.assert_allclose(table.distance, table.margin / np.linalg.norm(w), rtol=1e-3)
+
+
+def test_samples_of_a_penalty_of_absolute_weights_meet_the_same_conditions():
+    X, y = overlapping()
+    model = LinearSVC(penalty="l1", loss="squared_hinge", tol=1e-10).fit(X, y)
+    table = model.samples(X, y)
+    assert table.violation.max() < 1e-4
+    np.testing.assert_allclose(table.alpha, 2.0 * table.slack, atol=1e-4)
+    w = model.coef_[0]
+    np.testing.assert_allclose(table.distance, table.margin / np.linalg.norm(w))
+
+
+def test_samples_of_a_regression_with_infinite_c_and_its_report():
+    X, y = regression()
+    model = SVR(C=np.inf, epsilon=4.0 * float(np.abs(y).max())).fit(X, y)
+    table = model.samples(X, y)
+    assert not table.alpha.any()
+    assert (table.bound == 1e10).all()
+    assert model.report().facts["objective"].startswith("½‖w‖² + Σ C_i max(0, |y_i")
+
+
+@pytest.mark.parametrize("model", [EmbeddedSVC(), EmbeddedSVR()], ids=repr)
+def test_samples_of_an_embedding_are_those_of_its_machine(model):
+    X, y = overlapping() if isinstance(model, EmbeddedSVC) else regression()
+    table = model.fit(X, y).samples(X, y)
+    np.testing.assert_array_equal(table.alpha, model.alpha_)
+    np.testing.assert_array_equal(table.slack, model.slack_)
+    assert model.report().name.endswith("on Nystroem")
+    assert model.report().facts["primal"] == model.certificate_.primal
 
 
 def test_equal_rows_share_their_alpha():
@@ -222,13 +261,60 @@ def test_equal_rows_share_their_alpha():
     np.testing.assert_allclose(table.alpha[:60], table.alpha[60:120], rtol=1e-6)
 
 
-def test_the_joint_problem_of_all_classes_has_no_cases():
+def three_classes():
     X, _ = overlapping()
     y = np.arange(len(X)) % 3
-    model = free_svc(multi_class="crammer_singer").fit(X, y)
-    with pytest.raises(ValueError, match="crammer_singer"):
-        model.samples(X, y)
-    assert model.alpha_.shape == (60, 3)
+    return X + 2.0 * np.eye(3, X.shape[1])[y], y
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "model",
+    [
+        free_svc(multi_class="crammer_singer", tol=1e-9),
+        free_svc(multi_class="crammer_singer", tol=1e-9, penalized_intercept=True),
+        SVC(multi_class="crammer_singer", kernel="linear", tol=1e-9),
+        SVC(multi_class="crammer_singer", kernel="linear", tol=1e-9, fit_intercept=False),
+    ],
+    ids=repr,
+)
+def test_the_joint_problem_of_all_classes_has_a_row_for_each_sample(model, n_classes):
+    X, y = three_classes()
+    y = y % n_classes
+    table = model.fit(X, y).samples(X, y)
+    assert len(table) == len(y)
+    W, values = model.coef_, model.decision_function(X)
+    if n_classes == 2:
+        W, values = np.vstack([0 * W, W]), np.column_stack([0 * values, values])
+    rows = np.arange(len(y))
+    others = np.where(np.eye(n_classes)[y] > 0, -np.inf, values)
+    rival = others.argmax(axis=1)
+    margin = values[rows, y] - others[rows, rival]
+    np.testing.assert_allclose(table.margin, margin, atol=1e-9)
+    np.testing.assert_allclose(table.slack, np.maximum(0.0, 1.0 - margin), atol=1e-9)
+    apart = np.linalg.norm(W[y] - W[rival], axis=1)
+    np.testing.assert_allclose(table.distance, margin / apart, rtol=1e-4)
+    np.testing.assert_allclose(table.alpha, 0.5 * model.alpha_.sum(axis=1), atol=1e-9)
+    assert (table.margin[table.case == 3] >= 1.0 - 1e-3).all()
+    assert (table.margin[table.case == 2] <= 1.0 + 1e-3).all()
+    assert table.violation.max() < 1e-3
+    np.testing.assert_array_equal(model.slack_, table.slack)
+
+
+def test_the_joint_problem_refuses_other_data():
+    X, y = three_classes()
+    model = SVC(multi_class="crammer_singer").fit(X, y)
+    with pytest.raises(ValueError, match="in their order"):
+        model.samples(X[::-1], y[::-1])
+    with pytest.raises(ValueError, match="leave C, lam"):
+        model.set_params(C=3.0).samples(X, y)
+
+
+def test_a_loose_joint_fit_misses_its_conditions():
+    X, y = three_classes()
+    with pytest.warns(match="stopped by max_iter"):
+        model = free_svc(multi_class="crammer_singer", max_iter=1, tol=1e-12).fit(X, y)
+    assert model.samples(X, y).violation.max() > 1e-2
 
 
 def test_a_nu_machine_of_small_rho_knows_its_data():

@@ -1,5 +1,7 @@
 """The samples whose removal moves the boundary most."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -31,3 +33,22 @@ def test_no_more_than_the_candidates_are_tried():
 def test_influence_is_for_two_classes():
     with pytest.raises(ValueError, match="two classes"):
         InfluenceDisplay.from_estimator(SVC().fit(SEVERAL, CLASSES), SEVERAL, CLASSES)
+
+
+def test_numbers_of_near_samples_do_not_cover_each_other():
+    points = np.array([[0.0, 0.0], [0.01, 0.01], [1.0, 1.0], [0.02, 0.0]])
+    cell = np.array([[0.0, 1.0], [0.0, 1.0]])
+    influence = np.array([4.0, 3.0, 2.0, 1.0])
+    display = InfluenceDisplay(
+        points=points,
+        y=np.zeros(4, int),
+        classes=np.array([0]),
+        influence=influence,
+        grids=(cell, cell, cell, cell),
+        labels=("a", "b"),
+    )
+    display.plot()
+    display.figure_.canvas.draw()
+    boxes = [name.get_window_extent() for name in display.names_]
+    assert len(boxes) == 4
+    assert not any(p.overlaps(q) for p, q in itertools.combinations(boxes, 2))

@@ -6,6 +6,9 @@ import pytest
 import sklearn.svm as peer
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
+from sklearn.multiclass import OneVsOneClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from drawing import AT, CLASSES, MOONS, SEVERAL, SIDES, SINE, X, Y, legend, plt, rendered
 from maxmargin import SVC, SVR, LinearSVC, NuSVC
@@ -89,15 +92,14 @@ def test_a_plane_through_two_named_features():
     "model", [peer.SVC(), NuSVC(nu=0.2), peer.LinearSVC()], ids=lambda m: type(m).__module__
 )
 def test_models_of_others_are_drawn_too(model):
-    display = rendered(MarginDisplay.from_estimator(model.fit(MOONS, SIDES), MOONS, SIDES))
-    drawn = np.vstack([dots.get_offsets() for dots in display.samples_])
-    np.testing.assert_array_equal(drawn, MOONS[np.argsort(SIDES, kind="stable")])
-    for level, segments in zip([-1.0, 0.0, 1.0], display.lines_.allsegs, strict=True):
-        f = model.decision_function(np.vstack(segments))
-        np.testing.assert_allclose(f, level, atol=0.01)
-    ringed = np.flatnonzero(display.support.free | display.support.bounded)
-    support = getattr(model, "support_", [])  # no rings without dual variables
-    np.testing.assert_array_equal(ringed, np.sort(support))
+    model.fit(MOONS, SIDES)
+    display = rendered(MarginDisplay.from_estimator(model, MOONS, SIDES))
+    lifted = np.column_stack([display.grid.u.ravel(), display.grid.v.ravel()])
+    np.testing.assert_allclose(display.grid.values.ravel(), model.decision_function(lifted))
+    support = getattr(model, "support_", [])
+    ringed = display.support.free | display.support.bounded
+    np.testing.assert_array_equal(np.flatnonzero(ringed), np.sort(support))
+    assert [len(dots.get_offsets()) for dots in display.samples_] == [30, 30]
 
 
 def test_sparse_rows_are_drawn_as_dense_ones_are():
@@ -137,3 +139,27 @@ def test_a_regression_has_no_margin_to_draw():
 def test_a_margin_of_what_is_not_fitted_is_refused():
     with pytest.raises(NotFittedError):
         MarginDisplay.from_estimator(SVC(), MOONS, SIDES)
+
+
+def test_pipelines_are_drawn_in_the_features_that_they_take():
+    rows = MOONS * [100.0, 1.0]
+    model = make_pipeline(StandardScaler(), SVC(gamma=1.0)).fit(rows, SIDES)
+    display = rendered(MarginDisplay.from_estimator(model, rows, SIDES))
+    ringed = display.support.free | display.support.bounded
+    np.testing.assert_array_equal(np.flatnonzero(ringed), np.sort(model[-1].support_))
+    np.testing.assert_array_equal(display.points, rows)
+
+
+def test_machines_of_some_of_the_samples_are_not_drawn_together():
+    model = OneVsOneClassifier(SVC()).fit(SEVERAL, CLASSES)
+    with pytest.raises(ValueError, match="OneVsRestClassifier"):
+        MarginDisplay.from_estimator(model, SEVERAL, CLASSES)
+
+
+def test_sparse_rows_are_drawn_as_the_same_rows():
+    stored = sparse.csr_matrix(MOONS)
+    display = rendered(MarginDisplay.from_estimator(SVC().fit(stored, SIDES), stored, SIDES))
+    dense = MarginDisplay.from_estimator(SVC().fit(MOONS, SIDES), MOONS, SIDES)
+    np.testing.assert_array_equal(display.points, dense.points)
+    np.testing.assert_allclose(display.grid.values, dense.grid.values, atol=1e-3)
+    np.testing.assert_array_equal(display.support.bounded, dense.support.bounded)

@@ -47,3 +47,9 @@ def test_data_frames_are_drawn_as_arrays_are():
     np.testing.assert_array_equal(tube.y, targets)
     along = np.column_stack([x, np.full(len(x), np.median(rows[:, 1]))])
     np.testing.assert_allclose(f, SVR().fit(rows, targets).predict(along))
+
+
+def test_no_colour_fades_on_white():
+    for name in plots._style.COLOURS:
+        r, g, b = matplotlib.colors.to_rgb(name)
+        assert 0.21 * r + 0.72 * g + 0.07 * b < 0.75

@@ -28,3 +28,10 @@ def test_a_tube_along_one_feature_of_several():
     assert (
         rendered(TubeDisplay.from_estimator(model, rows, targets, feature=2)).label == "feature 2"
     )
+
+
+def test_the_legend_of_a_tube_covers_no_samples():
+    model = SVR(epsilon=0.2).fit(AT, SINE)
+    display = rendered(TubeDisplay.from_estimator(model, AT, SINE))
+    box = display.ax_.get_legend().get_window_extent()
+    assert box.y1 <= display.ax_.get_window_extent().y0

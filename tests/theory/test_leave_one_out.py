@@ -3,9 +3,18 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.stats import ttest_rel
 from sklearn.base import clone
 
-from maxmargin import SVC, SVR, NuSVC
+from maxmargin import (
+    SVC,
+    SVR,
+    EmbeddedSVC,
+    LinearSVC,
+    NuSVC,
+    OneClassSVM,
+    PegasosClassifier,
+)
 from maxmargin.theory import (
     leave_one_out,
     removal_bound,
@@ -14,7 +23,7 @@ from maxmargin.theory import (
     support_vector_risk,
     xi_alpha,
 )
-from synthetic import free_svc, overlapping, separable
+from synthetic import free_svc, overlapping, regression, separable
 
 MACHINES = [
     SVC(),
@@ -65,6 +74,51 @@ def test_it_is_the_error_of_all_refits_whatever_the_samples(seed):
     assert found.n_refits <= found.n_support
 
 
+def test_a_fit_by_landmarks_keeps_its_landmarks():
+    X, y = overlapping(n=80)
+    model = SVC(landmarks=15).fit(X, y)
+    Z = model._space.transform(X)
+    linear = free_svc().fit(Z, y)
+    found = leave_one_out(model, X, y)
+    np.testing.assert_array_equal(found.errors, leave_one_out(linear, Z, y).errors)
+    assert found.n_unproven == 0
+
+
+def test_an_embedding_stays_what_it_is():
+    X, y = overlapping(n=80)
+    model = EmbeddedSVC().fit(X, y)
+    linear = free_svc().fit(model.embedding_.transform(X), y)
+    found = leave_one_out(model, X, y)
+    other = leave_one_out(linear, model.embedding_.transform(X), y)
+    np.testing.assert_array_equal(found.errors, other.errors)
+
+
+def test_samples_of_a_function_kernel_may_be_texts():
+    texts = [("ab" * k)[:k] + "b" * (k % 3) for k in range(1, 21)]
+    y = np.arange(20) % 3 == 0
+
+    def common(one, two):
+        return np.array(
+            [[min(len(a), len(b)) + a.count("b") * b.count("b") for b in two] for a in one]
+        )
+
+    K = common(texts, texts).astype(float)
+    model = SVC(kernel=common).fit(texts, y)
+    table = SVC(kernel="precomputed").fit(K, y)
+    one, two = leave_one_out(model, texts, y), leave_one_out(table, K, y)
+    np.testing.assert_array_equal(one.errors, two.errors)
+
+
+@pytest.mark.parametrize("C", [10.0, 1000.0])
+def test_many_free_support_vectors_are_proven(C):
+    X, y = overlapping(n=150)
+    found = leave_one_out(SVC(C=C, gamma=0.3).fit(X, y), X, y)
+    margins = margins_without_each(SVC(C=C, gamma=0.3), X, y)
+    clear = np.abs(margins) > 1e-4
+    np.testing.assert_array_equal(found.errors[clear], margins[clear] <= 0.0)
+    assert found.n_unproven == 0
+
+
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_it_is_exact_for_hard_margins(kernel):
     X, y = separable()
@@ -78,7 +132,8 @@ def test_bounds_are_no_less_than_the_error(model):
     X, y = overlapping(n=80)
     error = leave_one_out(model.fit(X, y), X, y).value
     support = support_vector_bound(model, X, y).value
-    assert support == len(model.support_) / 80
+    tight = clone(model).set_params(tol=1e-10).fit(X, y)
+    assert support == len(tight.support_) / 80
     assert error <= removal_bound(model, X, y).value <= support
     if model.get_params().get("loss") != "squared_hinge":
         assert error <= xi_alpha(model, X, y).value
@@ -139,7 +194,7 @@ def test_two_samples_are_both_errors():
 def test_a_lack_of_memory_is_told_before_it_is_taken(monkeypatch):
     X, y = overlapping(n=80)
     model = SVC().fit(X, y)
-    monkeypatch.setattr("maxmargin.theory.removal.free_memory", lambda: 1000.0)
+    monkeypatch.setattr("maxmargin.theory.optimum.free_memory", lambda: 1000.0)
     with pytest.raises(MemoryError, match=r"Use theory\.xi_alpha"):
         leave_one_out(model, X, y)
 
@@ -151,7 +206,7 @@ def test_ctrl_c_ends_the_refits(monkeypatch):
     def interrupt():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("maxmargin.theory.removal._never", interrupt)
+    monkeypatch.setattr("maxmargin.theory.optimum.never", interrupt)
     with pytest.raises(KeyboardInterrupt):
         leave_one_out(model, X, y)
 
@@ -194,6 +249,20 @@ def test_the_bound_of_support_vectors_holds_on_average_over_samples():
     assert np.mean(risks) <= np.mean(shares)
 
 
+def test_the_exact_error_is_unbiased_for_one_sample_less():
+    """E leave-one-out of n = E risk of n − 1: a paired test, which the training error fails."""
+    exact, trained, risks = [], [], []
+    for seed in range(60):
+        X, y = overlapping(n=1025, seed=seed)
+        model = SVC(gamma=0.3, C=3.0).fit(X[:25], y[:25])
+        exact.append(leave_one_out(model, X[:25], y[:25]).value)
+        trained.append(np.mean(model.predict(X[:25]) != y[:25]))
+        less = SVC(gamma=0.3, C=3.0).fit(X[:24], y[:24])
+        risks.append(np.mean(less.predict(X[25:]) != y[25:]))
+    assert ttest_rel(exact, risks).pvalue > 1e-3
+    assert ttest_rel(trained, risks).pvalue < 1e-6
+
+
 def test_support_vector_risk_says_whether_the_samples_are_separated():
     X, y = overlapping()
     assert not support_vector_risk(SVC(kernel="linear").fit(X, y), X, y).separable
@@ -212,8 +281,10 @@ def test_results_are_numbers_with_words():
 @pytest.mark.parametrize(
     ("model", "y", "message"),
     [
-        (SVC(), np.arange(60) % 3, "3 classes"),
-        (SVR(), np.arange(60.0), "no classifier"),
+        (free_svc(multi_class="crammer_singer"), np.arange(60) % 3, "crammer_singer"),
+        (free_svc(multi_class="crammer_singer"), None, "crammer_singer"),
+        (OneClassSVM(nu=0.2), None, "no labels"),
+        (LinearSVC(penalty="l1", loss="squared_hinge"), None, "penalty='l1'"),
         (free_svc(loss="perceptron", solver="sgd", max_iter=5), None, "perceptron"),
         (SVC(kernel="sigmoid", gamma=5.0), None, "not positive semidefinite"),
     ],
@@ -226,6 +297,13 @@ def test_what_has_no_theory_is_refused(model, y, message):
         leave_one_out(model.fit(X, y), X, y)
 
 
+@pytest.mark.parametrize("bound", [support_vector_bound, xi_alpha, removal_bound])
+def test_bounds_of_errors_are_for_classifiers(bound):
+    X, y = regression()
+    with pytest.raises(ValueError, match="no classifier"):
+        bound(SVR().fit(X, y), X, y)
+
+
 def test_xi_alpha_is_for_the_hinge():
     X, y = overlapping()
     with pytest.raises(ValueError, match="squared_hinge"):
@@ -236,3 +314,31 @@ def test_other_data_are_refused():
     X, y = overlapping()
     with pytest.raises(ValueError, match="in their order"):
         leave_one_out(SVC().fit(X, y), X[::-1], y)
+
+
+def test_bounds_of_a_loose_fit_are_those_of_the_optimum():
+    """A loose fit may have fewer support vectors than the optimum, and a bound that is none."""
+    X, y = overlapping(n=80)
+    loose = PegasosClassifier(0.1, tol=0.5, fit_intercept=False, random_state=0).fit(X, y)
+    tight = free_svc(lam=0.1, fit_intercept=False, tol=1e-10).fit(X, y)
+    assert len(loose.support_) < len(tight.support_)
+    assert support_vector_bound(loose, X, y).value == len(tight.support_) / 80
+    for bound in (support_vector_risk, xi_alpha, removal_bound, leave_one_out):
+        assert bound(loose, X, y).value == bound(tight, X, y).value
+
+
+def test_without_memory_the_bound_says_whose_support_vectors_it_counts(monkeypatch):
+    X, y = overlapping(n=80)
+    loose = PegasosClassifier(0.1, tol=0.5, fit_intercept=False, random_state=0).fit(X, y)
+    monkeypatch.setattr("maxmargin.theory.optimum.free_memory", lambda: 1000.0)
+    found = support_vector_bound(loose, X, y)
+    assert found.value == len(loose.support_) / 80
+    assert "the optimum may have others" in found.remark
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_rows_that_are_all_the_same(kernel):
+    X, y = np.ones((12, 3)), np.arange(12) % 4 == 0
+    assert leave_one_out(SVC(kernel=kernel).fit(X, y), X, y).value == 0.25
+    found = leave_one_out(SVR(kernel=kernel).fit(X, y), X, y)
+    assert found.value < 1.0

@@ -1,17 +1,37 @@
 """maxmargin.verify sees what was changed after a fit."""
 
+import itertools
+import math
 from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from maxmargin import SVC, SVR, NuSVC, OneClassSVM, verify
+from maxmargin import (
+    SVC,
+    SVR,
+    LinearSVC,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    PegasosClassifier,
+    verify,
+)
 from maxmargin.kernels import Gaussian
-from synthetic import free_svc, overlapping, regression, weights_for
+from synthetic import (
+    classes,
+    free_svc,
+    free_svr,
+    overlapping,
+    regression,
+    separable,
+    weights_for,
+)
 
 X, Y = overlapping(n=70)
 ROWS, TARGETS = regression(n=70)
+SEVERAL, CLASSES = classes(n=75, n_classes=3)
 WEIGHTS = weights_for(70)
 
 
@@ -163,3 +183,93 @@ def test_each_check_says_what_it_compared(linear):
     text = str(verify(linear, X, Y))
     assert "FAILS  primal: claimed " in text
     assert "holds  the dual point is feasible" in text
+
+
+MACHINES = {
+    "hinge": (free_svc(), X, Y),
+    "squared hinge": (LinearSVC(), X, Y),
+    "l1": (LinearSVC(penalty="l1"), X, Y),
+    "hard": (free_svc(C=math.inf), *separable()),
+    "ovr": (free_svc(), SEVERAL, CLASSES),
+    "ovo": (free_svc(multi_class="ovo"), SEVERAL, CLASSES),
+    "Crammer and Singer": (free_svc(multi_class="crammer_singer"), SEVERAL, CLASSES),
+    "Pegasos": (PegasosClassifier(1e-2, tol=0.5, random_state=0), X, Y),
+    "regression": (free_svr(epsilon=0.1), ROWS, TARGETS),
+    "least squares": (free_svr(loss="squared"), ROWS, TARGETS),
+    "kernel": (SVC(gamma=0.5), X, Y),
+    "kernel ovo": (SVC(gamma=0.5), SEVERAL, CLASSES),
+    "kernel ovr": (SVC(gamma=0.5, multi_class="ovr"), SEVERAL, CLASSES),
+    "kernel Crammer and Singer": (SVC(gamma=0.5, multi_class="crammer_singer"), SEVERAL, CLASSES),
+    "kernel hard": (SVC(gamma=0.5, C=math.inf), *separable()),
+    "kernel regression": (SVR(gamma=0.5), ROWS, TARGETS),
+    "nu": (NuSVC(gamma=0.5, nu=0.3), X, Y),
+    "nu regression": (NuSVR(gamma=0.5, nu=0.3), ROWS, TARGETS),
+    "one class": (OneClassSVM(gamma=0.5, nu=0.3), X, None),
+    "landmarks": (SVC(gamma=0.5, landmarks=15), X, Y),
+    "landmark regression": (SVR(gamma=0.5, landmarks=15), ROWS, TARGETS),
+}
+
+
+def other_coefficients(m):
+    linear = hasattr(m, "coef_") and not hasattr(m, "dual_coef_")
+    name = "coef_" if linear else "dual_coef_"
+    if getattr(m, "landmarks", None):
+        m._engine.coef_ = 1.01 * m._engine.coef_
+    setattr(m, name, 1.01 * getattr(m, name))
+
+
+ANY_TAMPERING = {
+    "the coefficients": other_coefficients,
+    "the dual point": lambda m: changed_solution(m, beta=beta_of(m, lambda b: b.__imul__(-1.0))),
+    "a longer dual point": lambda m: changed_solution(m, beta=1.1 * m.solutions_[0].beta),
+    "the primal": lambda m: changed_claim(m, primal=claim_of(m).primal - 0.01 * size_of(m)),
+    "the dual": lambda m: changed_claim(m, dual=claim_of(m).dual + 0.01 * size_of(m)),
+    "the gap": lambda m: changed_claim(m, gap=-0.01 * size_of(m)),
+    "the margin": lambda m: changed_claim(m, margin=1.01 * claim_of(m).margin),
+    "the slacks": lambda m: changed_claim(m, slack_sum=claim_of(m).slack_sum + 1.0),
+    "tol": lambda m: changed(m, tol=1e-300),
+    "kind of intercept": lambda m: changed(m, fit_intercept=False),
+}
+
+
+def size_of(model):
+    return max(abs(claim_of(model).primal), abs(claim_of(model).dual))
+
+
+#: What changes nothing: a hard margin's dual point stands for its multiples, and none has an
+#: intercept to leave out.
+NO_TAMPERING = {
+    ("hard", "a longer dual point"),
+    ("kernel hard", "a longer dual point"),
+    ("one class", "kind of intercept"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "tamper"),
+    [pair for pair in itertools.product(MACHINES, ANY_TAMPERING) if pair not in NO_TAMPERING],
+)
+def test_tampering_with_any_machine_is_seen(name, tamper):
+    model, rows, y = deepcopy(MACHINES[name])
+    model.fit(rows, y)
+    assert verify(model, rows, y)
+    ANY_TAMPERING[tamper](model)
+    if hasattr(model, "_engine") and model._engine is not None and "dual point" in tamper:
+        model._engine.solutions_ = model.solutions_
+    found = verify(model, rows, y)
+    assert not found, str(found)
+
+
+@pytest.mark.parametrize("name", MACHINES, ids=MACHINES)
+def test_other_data_of_any_machine_are_seen(name):
+    model, rows, y = deepcopy(MACHINES[name])
+    model.fit(rows, y)
+    mixed = np.random.default_rng(0).permutation(len(rows))
+    weight = np.where(np.arange(len(rows)) % 2 == 0, 1.0, 1.5)
+    assert not verify(model, rows[mixed], y)
+    assert not verify(model, 1.5 * rows, y)
+    assert not verify(model, rows[1:], None if y is None else y[1:])
+    if "hard" not in name:  # whose slacks have no cost
+        assert not verify(model, rows, y, weight)
+    if y is not None:
+        assert not verify(model, rows, y[mixed])

@@ -19,6 +19,9 @@ _ADVICE_VALUES = 2**20
 #: Values of X that are checked after every fit, and the ratio of scales that deserves a warning.
 _FEW_VALUES, _WILD = 2**12, 1e6
 
+#: What an infinite C of a regression stands for: as good as a tube that all targets have to be in.
+LARGEST_C = 1e10
+
 
 class DataWarning(UserWarning):
     """The fit is proven, but the data or the parameters may make it meaningless."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ from maxmargin.estimators._approximate import Posing, bounds_in_kernel_space
 from maxmargin.estimators._base import CertifiedModel, unchanged_on_failure
 from maxmargin.estimators._checks import checked_targets, flat_targets
 from maxmargin.estimators._cost import CostMixin, Sampled
+from maxmargin.estimators._report import Report
+from maxmargin.estimators._sample_table import SampleTable
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
 from maxmargin.runtime.delegated import Delegated
 
@@ -147,6 +150,30 @@ class EmbeddedModel(CostMixin, CallbackSupportMixin, MetaEstimatorMixin, BaseEst
         """Each linear problem's solution."""
         check_is_fitted(self)
         return self.svm_.solutions_
+
+    def samples(self, X: Any, y: Any, sample_weight: Any = None) -> SampleTable:
+        """Return what each sample of the training data is to the machine; see `SVC.samples`."""
+        table: SampleTable = self.svm_.samples(self._coordinates(X), y, sample_weight)
+        return table
+
+    @property
+    def alpha_(self) -> Any:
+        """α_i of every training sample; a list if there are several problems."""
+        check_is_fitted(self)
+        return self.svm_.alpha_
+
+    @property
+    def slack_(self) -> Any:
+        """ξ_i of every training sample, known once `samples` was called with the training data."""
+        check_is_fitted(self)
+        return self.svm_.slack_
+
+    def report(self) -> Report:
+        """Return the facts of the machine's fit, in this embedding."""
+        check_is_fitted(self)
+        found: Report = self.svm_.report()
+        name = f"{type(self).__name__}: {found.name} on {type(self.embedding_).__name__}"
+        return replace(found, name=name)
 
     @property
     def n_iter_(self) -> int:

@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.data.arrays import Array
-from maxmargin.data.checks import check_tube, is_infinite
+from maxmargin.data.checks import LARGEST_C, check_tube, is_infinite
 from maxmargin.data.origin import levelled
 from maxmargin.data.targets import real_targets, sample_costs
 from maxmargin.embeddings.certificates import MAX_VALUES, ExactCertificate, ExactEstimate
@@ -24,9 +24,6 @@ from maxmargin.losses import regression_loss
 from maxmargin.objectives.base import Intercept
 from maxmargin.objectives.formulation import Formulation
 from maxmargin.objectives.scalar import spread
-
-#: What an infinite C stands for: as good as a tube that all targets have to be in.
-_LARGEST_C = 1e10
 
 
 class SVR(RegressorMixin, LandmarkModel):  # noqa: D101 - the docstring is composed
@@ -116,7 +113,7 @@ class SVR(RegressorMixin, LandmarkModel):  # noqa: D101 - the docstring is compo
         """Fit to the rows of X with targets y; `sample_weight` multiplies C."""
         X, y = self._training(X, y, y_numeric=True)
         check_tube(self.epsilon)
-        C = _LARGEST_C if is_infinite(self.C) else self.C
+        C = LARGEST_C if is_infinite(self.C) else self.C
         cost = sample_costs(X, C, None, sample_weight)
         posed, target = self._posed(X, y, cost), real_targets(y)
         self._forget_space()

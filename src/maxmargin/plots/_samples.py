@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
 
 from maxmargin.data.arrays import Array
 from maxmargin.theory.model_certificate import read
-from maxmargin.theory.posed import Data, Posed, PosedJoint
+from maxmargin.theory.models.wrapped import inner
+from maxmargin.theory.posed import Data, Posed, PosedJoint, rows_of
 
 
 class Roles(NamedTuple):
@@ -24,16 +26,23 @@ def roles(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Roles:
 
     A model without dual variables has no support vectors to show.
     """
-    data = Data.checked(X, y, sample_weight)
-    posed, _ = read(model, data, None, {})
-    free, bounded = np.zeros((2, len(data.y)), dtype=bool)
+    free, bounded = np.zeros((2, _num_samples(X)), dtype=bool)
+    posed: list[Posed | PosedJoint] = []
+    for machine in inner(model, X, y, sample_weight):
+        data = Data.checked(rows_of(machine.model, machine.X), machine.y, machine.weight)
+        if len(data.y) < len(free):
+            raise ValueError(
+                f"{type(model).__name__} has machines of some of the samples each. Draw"
+                " SVC(multi_class='ovo'), or OneVsRestClassifier."
+            )
+        posed += read(machine.model, data, None, {})[0]
     for problem in posed:
         if problem.beta is None:
             continue
         size = _sizes(problem)
         at_end = (size >= problem.bound * (1.0 - 1e-9)) & (size > 0.0)
         rows = getattr(problem, "rows", None)
-        rows = np.arange(len(data.y)) if rows is None else rows
+        rows = np.arange(len(free)) if rows is None else rows
         bounded[rows] |= at_end
         free[rows] |= (size > 0.0) & ~at_end
     return Roles(free & ~bounded, bounded)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-#: Okabe and Ito's colours, in an order in which neighbours differ in lightness too.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#F0E442", "#000000")
+#: Okabe and Ito's colours, in an order in which neighbours differ in lightness too, with wine in
+#: place of their yellow, which is not seen as a line on white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#882255", "#000000")
 MARKERS = ("o", "s", "^", "v", "D", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":")
 GREY = "#555555"
@@ -39,7 +40,7 @@ def dash(place: int) -> str:
     return DASHES[place % len(DASHES)]
 
 
-def finish(ax: Any, *, below: bool = False, **labels: str) -> None:
+def finish(ax: Any, *, below: bool = False, columns: int = 2, **labels: str) -> None:
     """Set the labels of the axes and a legend: `below` them where it would cover samples."""
     ax.set(**labels)
     ax.spines[["top", "right"]].set_visible(False)
@@ -47,7 +48,7 @@ def finish(ax: Any, *, below: bool = False, **labels: str) -> None:
         from matplotlib.transforms import ScaledTranslation
 
         under = ScaledTranslation(0.0, -0.5, ax.figure.dpi_scale_trans)  # inches: of the labels
-        place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": 2}
+        place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": columns}
         ax.legend(fontsize="small", frameon=False, bbox_transform=ax.transAxes + under, **place)
     else:
         ax.legend(fontsize="small", framealpha=0.9, loc="upper right")

@@ -15,6 +15,9 @@ from maxmargin.plots._plane import Plane
 from maxmargin.plots._samples import roles
 from maxmargin.plots._style import colour, equal_scales, finish, marker, new_axes
 
+#: Where the number of a sample may stand beside it.
+_SIDES = ((1, 1), (1, -1), (-1, 1), (-1, -1))
+
 
 class InfluenceDisplay:
     """By how much f moves when a sample is left out.
@@ -72,6 +75,7 @@ class InfluenceDisplay:
         check_count("candidates", candidates, advice="Each costs a refit.")
         if len(estimator.classes_) != 2:
             raise ValueError("Influence is shown for two classes: give samples of two.")
+        names = getattr(X, "columns", None)
         X, y = np.asarray(X, dtype=np.float64), np.asarray(y)
         estimator = without_names(estimator)
         f, support = estimator.decision_function(X), roles(estimator, X, y)
@@ -85,7 +89,7 @@ class InfluenceDisplay:
             without[i] = clone(estimator).fit(X[kept], y[kept])
             change = without[i].decision_function(X) - f
             influence[i] = float(np.sqrt(np.mean(change**2)))
-        plane = Plane.through(X, features)
+        plane = Plane.through(X, features, names)
         points = plane.project(X)
         u, v, lifted = plane.grid(points, 200)
         models = [estimator, without[tried[np.argmax(influence[tried])]]]
@@ -126,7 +130,7 @@ class InfluenceDisplay:
                 **style,
             )
             self.samples_.append(dots)
-        self.names_ = [self._name(ax, int(i)) for i in self.ranking[:top]]
+        self.names_ = self._names(ax, [int(i) for i in self.ranking[:top]])
         equal_scales(ax)
         finish(ax, below=True, xlabel=self.labels[0], ylabel=self.labels[1])
         for handle in ax.get_legend().legend_handles:
@@ -134,14 +138,29 @@ class InfluenceDisplay:
                 handle.set_sizes([30.0])
         return self
 
-    def _name(self, ax: Any, i: int) -> Any:
+    def _names(self, ax: Any, rows: list[int]) -> list[Any]:
+        """Write the numbers of these rows, each on the side where it is farthest from others."""
+        span = np.ptp(self.points, axis=0)
+        written: list[Any] = []
+        names = []
+        for i in rows:
+            at = self.points[i] / span + 0.03 * np.array(_SIDES)
+            apart = [min((np.abs(p - q).sum() for q in written), default=1.0) for p in at]
+            side = int(np.argmax(np.minimum(apart, 0.15)))
+            written.append(at[side])
+            names.append(self._name(ax, i, _SIDES[side]))
+        return names
+
+    def _name(self, ax: Any, i: int, side: tuple[int, int]) -> Any:
         from matplotlib.patheffects import withStroke
 
         return ax.annotate(
             str(i),
             self.points[i],
-            xytext=(7, 7),
+            xytext=(7 * side[0], 7 * side[1]),
             textcoords="offset points",
+            ha="left" if side[0] > 0 else "right",
+            va="bottom" if side[1] > 0 else "top",
             fontsize="small",
             fontweight="bold",
             path_effects=[withStroke(linewidth=2.5, foreground="white")],

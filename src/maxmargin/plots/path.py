@@ -78,7 +78,7 @@ class PathDisplay:
             self.lines_[0].set_label("one sample")
         ax.set_xscale("log")
         name = "weight" if quantity == "weights" else "α / C"
-        finish(ax, xlabel="C", ylabel=name)
+        finish(ax, below=True, columns=4, xlabel="C", ylabel=name)
         return self
 
     def _draw_weights(self, ax: Any) -> list[Any]:

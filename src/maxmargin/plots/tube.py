@@ -52,7 +52,7 @@ class TubeDisplay:
         cls, estimator: Any, X: Any, y: Any, *, feature: int = 0, ax: Any = None
     ) -> TubeDisplay:
         """Draw a fitted regression along one feature, the others at their medians."""
-        estimator = without_names(estimator)
+        estimator, names = without_names(estimator), getattr(X, "columns", None)
         rows = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
         x = rows[:, feature]
         along = np.tile(np.median(rows, axis=0), (300, 1))
@@ -64,7 +64,7 @@ class TubeDisplay:
             y=np.asarray(y, dtype=np.float64),
             epsilon=float(getattr(estimator, "epsilon_", getattr(estimator, "epsilon", 0.0))),
             support=roles(estimator, rows, y),
-            label=f"feature {feature}",
+            label=f"feature {feature}" if names is None else str(names[feature]),
         )
         return display.plot(ax=ax)
 
@@ -83,7 +83,7 @@ class TubeDisplay:
         )
         self.free_ = self._dots(ax, self.support.free, "o", "on the edge: 0 < α < C")
         self.bounded_ = self._dots(ax, self.support.bounded, "s", "outside: α = C")
-        finish(ax, xlabel=self.label, ylabel="y")
+        finish(ax, below=True, xlabel=self.label, ylabel="y")
         return self
 
     def _dots(self, ax: Any, chosen: Any, shape: str, label: str) -> Any:

@@ -6,6 +6,7 @@ which it means what it says, its `source`, and a `remark` where the value is vac
 
 from maxmargin.theory.leave_one_out import (
     LeaveOneOut,
+    LeaveOneOutRegression,
     XiAlpha,
     leave_one_out,
     removal_bound,
@@ -35,6 +36,7 @@ from maxmargin.theory.verification import Check, Verification, verify
 __all__ = [
     "Check",
     "LeaveOneOut",
+    "LeaveOneOutRegression",
     "MarginBound",
     "MaximumMargin",
     "ModelCertificate",

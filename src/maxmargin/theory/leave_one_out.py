@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,25 +10,23 @@ from numpy.typing import NDArray
 
 from maxmargin.data.arrays import Array
 from maxmargin.runtime.blas_threads import one_blas_thread
-from maxmargin.theory.machine import Indices, Machine
-from maxmargin.theory.removal import Removals
+from maxmargin.theory.left_out import (
+    LeftOut,
+    doubtful,
+    signs_left_out,
+    span_values,
+    squares_left_out,
+    values_left_out,
+)
+from maxmargin.theory.machine import Indices, Machine, machines_of, refuse_regression
+from maxmargin.theory.optimum import exact_point
 from maxmargin.theory.result import Result, vacuous
-
-#: Gaps to which refits go, beside what is expected to decide, one after the other; and the columns
-#: among which they are made, beside the free support vectors. The first decides on most.
-_ROUNDS = ((0.8, 1.5), (1e-2, 2.5), (1e-5, math.inf))
-
-#: The same of those that are left, among all samples.
-_LAST = (1e-5, 1e-9)
-
-#: Samples up to which all may be columns of the last round.
-_MOST = 5000
-
-#: The least margin of a training error that is believed without a refit.
-_CLEAR = 1e-6
+from maxmargin.theory.winners import Problems
 
 _EXACT = "The solution is unique: f(x_i) is the same at all optima without sample i."
 _INDEPENDENT = "For the expected risk with n − 1 samples: samples drawn independently."
+_LUNTZ = "Leave-one-out error by refits; Luntz and Brailovsky (1969): it is unbiased."
+_NEAR = "Some values are computed, but too near a tie to prove."
 
 
 @dataclass(frozen=True)
@@ -41,12 +38,13 @@ class LeaveOneOut(Result):
     errors : ndarray of bool
         Which samples these are; those of weight 0 are left out.
     values : ndarray
-        y_i f(x_i) of the machine without sample i, where a refit was made, else with it: exact in
-        sign. −∞ for the only sample of its class.
+        Of two classes y_i f(x_i) of the machine without sample i, where a refit was made, else with
+        it: exact in sign. −∞ for the only sample of its class. Of several classes a row for each
+        sample with f of every problem, without the sample where that has it.
     n_support, n_refits : int
-        Support vectors, and how many of these took a refit.
+        Support vectors of all problems, and how many of these took a refit.
     n_unproven : int
-        Samples whose sign is computed but not proven; 0 makes the value exact.
+        Samples whose label is computed but not proven; 0 makes the value exact.
     """
 
     errors: NDArray[np.bool_] = field(repr=False, kw_only=True)
@@ -56,156 +54,240 @@ class LeaveOneOut(Result):
     n_unproven: int = field(kw_only=True)
 
 
-def leave_one_out(model: Any, X: Any, y: Any, sample_weight: Any = None) -> LeaveOneOut:
-    """Return the exact leave-one-out error of a fitted classifier of two classes.
+@dataclass(frozen=True)
+class LeaveOneOutRegression(Result):
+    """The mean squared error of samples that are predicted by the machine without them.
 
-    C stays what it is. Removing a sample with α = 0 does not change the optimum, and a support
-    vector that is wrong is wrong without itself too; the others are proven right from the solution,
-    or refitted from it until the sign of f(x_i) is proven.
+    Attributes
+    ----------
+    mean_absolute_error : float
+        The mean of |y_i − f(x_i)|; both means are over the samples that have a weight.
+    predictions : ndarray
+        f(x_i) of the machine without sample i.
+    residuals : ndarray
+        y_i − f(x_i) of it.
+    accuracy : float
+        The most by which the exact predictions are proven to differ from these; of least squares
+        0, up to rounding.
+    n_support, n_refits : int
+        Support vectors, and how many of these took a refit.
+    """
+
+    mean_absolute_error: float = field(kw_only=True)
+    predictions: Array = field(repr=False, kw_only=True)
+    residuals: Array = field(repr=False, kw_only=True)
+    accuracy: float = field(kw_only=True)
+    n_support: int = field(kw_only=True)
+    n_refits: int = field(kw_only=True)
+
+
+def leave_one_out(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    """Return the exact leave-one-out error of a fitted classifier or regression.
+
+    C, ε, and a γ that was computed from the data stay what they are, and so do landmarks. Removing
+    a sample with α = 0 does not change the optimum. Of two classes, a support vector that is wrong
+    is wrong without itself too; the others are proven right from the solution, or refitted from it
+    until the sign of f(x_i) is proven. Of several classes, and in regression, all support vectors
+    are refitted, each in the problems that have it; least squares have a closed form.
 
     Parameters
     ----------
-    model : SVC, LinearSVC, NuSVC or PegasosClassifier
-        Fitted, with the hinge or the squared hinge and two classes. A NuSVC is taken as the SVC
-        with C = `equivalent_C_`.
+    model : SVC, LinearSVC, NuSVC, PegasosClassifier, SVR, LinearSVR or NuSVR
+        Fitted, with any loss but the perceptron's. Of several classes all but
+        multi_class="crammer_singer". A NuSVC is taken as the SVC with C = `equivalent_C_`, a NuSVR
+        as the SVR with its C and ε = `epsilon_`.
     X, y, sample_weight
         Those of the fit.
+
+    Returns
+    -------
+    LeaveOneOut
+        Of a classifier; of a regression a LeaveOneOutRegression.
     """
-    machine = Machine.of(model, X, y, sample_weight)
+    machines = machines_of(model, X, y, sample_weight)
     with one_blas_thread():
-        return _left_out(machine)
+        if not hasattr(model, "classes_"):
+            return _of_regression(machines[0])
+        if len(machines) == 1:
+            return _of_two_classes(machines[0])
+        return _of_several(Problems.of(model, machines))
 
 
-def _left_out(machine: Machine) -> LeaveOneOut:
-    removals, used = Removals(machine), machine.cost > 0.0
-    values = machine.y * removals.f
-    proven = values > 0.0  # and so of all that are no support vectors
-    support = np.flatnonzero(removals.beta)
-    samples = removals.columns[support]
-    lone = machine.free & (_n_alike(machine)[samples] == 1)  # without it there is one class
-    values[samples[lone]] = -math.inf
-    wrong = values[samples] < -_clear(removals)
-    proven[samples], proven[samples[wrong]] = False, True
-    open_ = support[~wrong]
-    spans = removals.spans(open_)
-    right = removals.proven_right(open_, spans)
-    proven[removals.columns[open_[right]]] = True
-    n_refits = int(np.count_nonzero(~right))
-    left = removals.columns[open_[~right]]
-    for effort in _ROUNDS:
-        left = _tried(removals, left, (values, proven), *effort)
-    if len(left) and used.sum() <= _MOST:
-        everyone = Removals(machine, everyone=True)
-        for tightness in _LAST:
-            left = _tried(everyone, left, (values, proven), tightness, math.inf)
+def _of_two_classes(machine: Machine) -> LeaveOneOut:
+    found, used = signs_left_out(machine), machine.cost > 0.0
+    values = machine.y * found.f
     errors = (values <= 0.0) & used
+    proven = (found.low > 0.0) | (found.high < 0.0)
+    n_unproven = int(np.count_nonzero(~proven & used))
+    counts = len(found.support), found.n_refits, n_unproven
+    return _result(errors, values, used, counts)
+
+
+def _of_several(problems: Problems) -> LeaveOneOut:
+    """Take each sample out of the problems that have it, and see who wins then."""
+    needs_values = problems.needs_values
+    left = [(values_left_out if needs_values else signs_left_out)(m) for m in problems.machines]
+    winners, proven = problems.winners(left)
+    used = problems.used
+    errors = (winners != problems.y) & used
+    n_unproven = int(np.count_nonzero(~proven & used))
+    pairs = zip(problems.machines, left, strict=True)
+    support = np.unique(np.concatenate([m.part.rows[found.support] for m, found in pairs]))
+    counts = len(support), sum(found.n_refits for found in left), n_unproven
+    return _result(errors, problems.values(left), used, counts)
+
+
+def _result(
+    errors: NDArray[np.bool_], values: Array, used: NDArray[np.bool_], counts: tuple[int, int, int]
+) -> LeaveOneOut:
+    n_support, n_refits, n_unproven = counts
     return LeaveOneOut(
         float(errors.sum() / used.sum()),
         (_EXACT, _INDEPENDENT),
-        "Leave-one-out error by refits; Luntz and Brailovsky (1969): it is unbiased.",
-        remark="" if proven[used].all() else "Some signs are computed, but too near 0 to prove.",
+        _LUNTZ,
+        remark=_NEAR if n_unproven else "",
         errors=errors,
         values=values,
-        n_support=len(support),
+        n_support=n_support,
         n_refits=n_refits,
-        n_unproven=int(np.count_nonzero(~proven & used)),
+        n_unproven=n_unproven,
     )
 
 
-def _n_alike(machine: Machine) -> NDArray[np.intp]:
-    """Return how many samples have the label of each."""
-    up = (machine.y > 0.0) & (machine.cost > 0.0)
-    down = (machine.y < 0.0) & (machine.cost > 0.0)
-    return np.asarray(np.where(up, np.count_nonzero(up), np.count_nonzero(down)))
-
-
-def _clear(removals: Removals) -> float:
-    """Return by how much f may miss that of the exact optimum: ‖w − w*‖² is at most 2 G."""
-    longest = math.sqrt(float(removals.machine.diagonal.max()))
-    return max(_CLEAR, 2.0 * math.sqrt(2.0 * removals.gap) * longest)
-
-
-def _tried(
-    removals: Removals,
-    left: Indices,
-    found: tuple[Array, NDArray[np.bool_]],
-    tightness: float,
-    width: float,
-) -> Indices:
-    """Refit without each of these samples; return those whose sign is not proven by it."""
-    if not len(left):
-        return left
-    values, proven = found
-    places = removals.places(left)
-    spans = removals.spans(places)
-    margins = _span_values(removals, places, spans.squares)
-    target = tightness * removals.deciding_gap(places, margins)
-    wide = int(min(width * (len(removals.free) + 20), len(removals.columns)))
-    verdict = removals.refit(places, spans, target, wide)
-    values[left] = removals.machine.y[left] * verdict.values
-    proven[left] = verdict.proven
-    return left[~verdict.proven]
-
-
-def _span_values(removals: Removals, samples: Indices, squares: Array) -> Array:
-    """y_i f(x_i) without i if no other sample changes its status: y_i f(x_i) − α_i S_i²."""
-    at = removals.columns[samples]
-    return np.asarray(
-        removals.y[samples] * removals.f[at] - np.abs(removals.beta[samples]) * squares
+def _of_regression(machine: Machine) -> LeaveOneOutRegression:
+    loss, used = machine.part.loss, machine.cost > 0.0
+    if loss.epsilon == 0.0 and not loss.bounded:
+        f = squares_left_out(machine)
+        found = LeftOut(f, f, f, machine.support, 0)
+    else:
+        found = values_left_out(machine)
+    remark = ""
+    if machine.free and machine.part.loss.bounded and not _any_free(machine, found.support):
+        remark = "No support vector is free: the intercept is not unique, and so is no prediction."
+    residuals = machine.y - found.f
+    off = np.maximum(found.high - found.f, found.f - found.low)[used]
+    return LeaveOneOutRegression(
+        float(np.mean(residuals[used] ** 2)),
+        (_EXACT, _INDEPENDENT),
+        _LUNTZ,
+        remark=remark,
+        mean_absolute_error=float(np.abs(residuals[used]).mean()),
+        predictions=found.f,
+        residuals=residuals,
+        accuracy=float(off.max(initial=0.0)),
+        n_support=len(found.support),
+        n_refits=found.n_refits,
     )
+
+
+def _any_free(machine: Machine, support: Indices) -> bool:
+    """Whether any support vector is inside its box."""
+    return bool((machine.alpha[support] < machine.cost[support]).any())
+
+
+def _problems(model: Any, X: Any, y: Any, sample_weight: Any) -> Problems:
+    """Return the problems of a classifier."""
+    refuse_regression(model)
+    return Problems.of(model, machines_of(model, X, y, sample_weight))
 
 
 def support_vector_bound(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Result:
-    """Return |SV|/n, which the leave-one-out error cannot exceed."""
-    machine = Machine.of(model, X, y, sample_weight)
-    value = len(machine.support) / int(np.count_nonzero(machine.cost))
-    return Result(value, (_EXACT,), "Vapnik, The Nature of Statistical Learning Theory (1995).")
+    """Return |SV|/n, which the leave-one-out error of a classifier cannot exceed.
+
+    Of several classes those count that are support vectors in any of the problems.
+    """
+    problems = _problems(model, X, y, sample_weight)
+    points = [exact_point(machine) for machine in problems.machines]
+    support = problems.any_of([alpha > 0.0 for alpha, _, _ in points])
+    value = np.count_nonzero(support) / np.count_nonzero(problems.used)
+    return Result(
+        float(value),
+        (_EXACT,),
+        "Vapnik, The Nature of Statistical Learning Theory (1995).",
+        remark=next((remark for *_, remark in points if remark), ""),
+    )
 
 
 @dataclass(frozen=True)
 class XiAlpha(Result):
-    """Joachims' bound, with the R_Δ² ≥ k(x, x) − k(x, x') that it took from the data."""
+    """Joachims' bound, with the R_Δ² ≥ k(x, x) − k(x, x') that it took from the data.
+
+    Of several problems it is the largest.
+    """
 
     radius_squared: float = field(kw_only=True)
 
 
 def xi_alpha(model: Any, X: Any, y: Any, sample_weight: Any = None) -> XiAlpha:
-    """Return the share of samples with 2 α_i R_Δ² + ξ_i ≥ 1, a bound of the leave-one-out error."""
-    machine = Machine.of(model, X, y, sample_weight)
-    _require_hinge(machine)
-    support = machine.support
-    least = min(
-        (float(machine.gram(rows, support).min()) for rows in machine.blocks(len(support))),
-        default=0.0,
+    """Return the share of samples with 2 α_i R_Δ² + ξ_i ≥ 1, a bound of the leave-one-out error.
+
+    Of several classes those count that have it in any problem.
+    """
+    problems = _problems(model, X, y, sample_weight)
+    for machine in problems.machines:
+        _require_hinge(machine)
+    points = [exact_point(machine) for machine in problems.machines]
+    radii = [
+        _radius_squared(machine, np.flatnonzero(alpha))
+        for machine, (alpha, *_) in zip(problems.machines, points, strict=True)
+    ]
+    found = problems.any_of(
+        [
+            2.0 * alpha * radius + slack >= 1.0
+            for radius, (alpha, slack, _) in zip(radii, points, strict=True)
+        ]
     )
-    radius = float(machine.diagonal.max()) - least
-    used = machine.cost > 0.0
-    doubtful = (2.0 * machine.alpha * radius + machine.slack >= 1.0) & used
-    value = float(doubtful.sum() / used.sum())
-    edge = (machine.alpha > 0.0) & (machine.alpha < machine.cost)
+    value = float(found.sum() / np.count_nonzero(problems.used))
     return XiAlpha(
         value,
         (_EXACT, "With a free intercept: without any sample there is a free support vector."),
         "Joachims, Estimating the Generalization Performance of an SVM Efficiently (ICML 2000).",
-        remark=vacuous(value) or ("" if edge.any() else "No support vector is free here."),
-        radius_squared=radius,
+        remark=vacuous(value)
+        or next((remark for *_, remark in points if remark), "")
+        or _lack_of_free(problems.machines, [alpha for alpha, *_ in points]),
+        radius_squared=max(radii),
     )
 
 
-def span(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Result:
-    """Return the share of samples with y_i f(x_i) ≤ α_i S_i²: an estimate, no bound.
+def _lack_of_free(machines: list[Machine], alphas: list[Array]) -> str:
+    """Say so where a machine has no free support vector."""
+    pairs = zip(machines, alphas, strict=True)
+    free = [((alpha > 0.0) & (alpha < machine.cost)).any() for machine, alpha in pairs]
+    return "" if all(free) else "No support vector is free here."
 
-    S_i is the distance of x_i to the affine hull of the free support vectors other than i.
+
+def _radius_squared(machine: Machine, support: Indices) -> float:
+    """Return R_Δ², the most that k(x, x) exceeds k(x, x') for a support vector x'."""
+    least = min(
+        (float(machine.gram(rows, support).min()) for rows in machine.blocks(len(support))),
+        default=0.0,
+    )
+    return float(machine.diagonal.max()) - least
+
+
+def span(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Result:
+    """Return the error with f(x_i) − β_i S_i² in place of f(x_i) without i: an estimate, no bound.
+
+    S_i is the distance of x_i to the affine hull of the free support vectors other than i. Of two
+    classes it is the share of samples with y_i f(x_i) ≤ α_i S_i², in regression the mean square.
     """
-    machine = Machine.of(model, X, y, sample_weight)
+    machines = machines_of(model, X, y, sample_weight)
     with one_blas_thread():
-        removals, used = Removals(machine), machine.cost > 0.0
-        support = np.flatnonzero(removals.beta)
-        squares = removals.spans(support).squares
-    values = machine.y * removals.f
-    values[removals.columns[support]] = _span_values(removals, support, squares)
+        values = [span_values(machine) for machine in machines]
+    used, value = machines[0].cost > 0.0, 0.0
+    if not hasattr(model, "classes_"):
+        value = float(np.mean((machines[0].y - values[0])[used] ** 2))
+    elif len(machines) == 1:
+        value = float(((machines[0].y * values[0] <= 0.0) & used).sum() / used.sum())
+    else:
+        problems = Problems.of(model, machines)
+        winners, _ = problems.winners(
+            [LeftOut(f, f, f, m.support, 0) for m, f in zip(machines, values, strict=True)]
+        )
+        used = problems.used
+        value = float(((winners != problems.y) & used).sum() / used.sum())
     return Result(
-        float(((values <= 0.0) & used).sum() / used.sum()),
+        value,
         ("No other sample becomes or ceases to be a support vector, or a bounded one.",),
         "Vapnik and Chapelle, Bounds on Error Expectation for SVM (Neural Computation 2000).",
     )
@@ -215,17 +297,14 @@ def removal_bound(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Resu
     """Return the share of samples that one dual step does not prove right without themselves.
 
     It is Joachims' argument with the sample's own distance S_i to the free support vectors in place
-    of R_Δ, and with the boxes in place of the assumption that there is room.
+    of R_Δ, and with the boxes in place of the assumption that there is room. Of several classes a
+    sample has to be proven right in each problem that has it.
     """
-    machine = Machine.of(model, X, y, sample_weight)
+    problems = _problems(model, X, y, sample_weight)
     with one_blas_thread():
-        removals, used = Removals(machine), machine.cost > 0.0
-        support = np.flatnonzero(removals.beta)
-        wrong = ~removals.proven_right(support, removals.spans(support))
-    doubtful = machine.y * removals.f <= 0.0
-    doubtful[removals.columns[support[wrong]]] = True
+        found = problems.any_of([doubtful(machine) for machine in problems.machines])
     return Result(
-        float((doubtful & used).sum() / used.sum()),
+        float(found.sum() / np.count_nonzero(problems.used)),
         (_EXACT,),
         "Weak duality of the problem without the sample (docs/theory.md).",
     )

@@ -1,4 +1,4 @@
-"""A fitted classifier of two classes in the terms of the texts: y, α, C, K."""
+"""The problems of a fitted machine in the terms of the texts: y, α, C, K."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin.data.arrays import Array, Matrix, view_rows
-from maxmargin.estimators._samples import Part, parts_of
+from maxmargin.estimators._sample_table import JointPart, Part
+from maxmargin.estimators._samples import parts_of
 from maxmargin.kernels import Kernel, Linear, Precomputed
 from maxmargin.kernels.pairwise import robust_origin
 
@@ -21,13 +22,21 @@ VALUES_PER_BLOCK = 2**22
 Indices = NDArray[np.intp]
 
 
+_SINGLE = "Fit one of its problems: a class against the rest, or a pair."
+_JOINT = (
+    "multi_class='crammer_singer' is one problem of all classes, without a y f(x) of its own. Fit"
+    " with multi_class='ovr', or 'ovo'."
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """A hinge or squared hinge machine with its training samples.
+    """One problem that a fitted machine solved, with its training samples.
 
-    f = Σ β_j k(x_j, ·) + b with β_j = y_j α_j; `constant` is what a penalised intercept adds to k.
-    `curvature` is 1/(2C) for the squared hinge, else 0. A hard margin has the cost Σα: no
-    α of it, nor of the same data without a sample, is larger, so the box leaves the optimum be.
+    f = Σ β_j k(x_j, ·) + b; with a hinge β_j = y_j α_j; `constant` is what a penalised intercept
+    adds to k; `everyone` has all samples of the model, X those of this problem. `curvature` is
+    1/(2C) for a squared loss, else 0. A hard margin has the cost Σα: no α of it, nor of the same
+    data without a sample, is larger, so the box leaves the optimum be.
     """
 
     part: Part
@@ -36,43 +45,19 @@ class Machine:
     kernel: Kernel
     X: Matrix
     constant: float
+    everyone: Matrix
 
     @classmethod
     def of(cls, model: Any, X: Any, y: Any, sample_weight: Any = None) -> Machine:
-        """Return the machine of a fitted model, or say why it is none."""
-        if not hasattr(model, "samples"):
-            raise TypeError(
-                "The theory is about classifiers of maxmargin, got a"
-                f" {type(model).__module__.split('.')[0]} {type(model).__name__}. Fit"
-                " maxmargin's class of that name; certify(model, X, y) reads other libraries'."
-            )
-        if not hasattr(model, "classes_"):
-            raise ValueError(
-                f"{type(model).__name__} is no classifier, and this is about errors of one. Give a"
-                " fitted SVC, LinearSVC, NuSVC or PegasosClassifier."
-            )
+        """Return the machine of a fitted classifier of two classes, or say why it is none."""
+        model, X = opened(model, X)
+        refuse_regression(model)
         if len(model.classes_) > 2:
             raise ValueError(
-                f"The model has {len(model.classes_)} classes, and this is about two. Fit one of"
-                " its problems: a class against the rest, or a pair."
+                f"The model has {len(model.classes_)} classes, and this is about two. {_SINGLE}"
             )
-        (part,) = parts_of(model, X, y, sample_weight)
-        if not part.loss.regularized:
-            raise ValueError(
-                "loss='perceptron' has no dual variables. Give a model with loss='hinge', or see"
-                " theory.novikoff."
-            )
-        if not part.solution.certificate.convex:
-            raise ValueError(
-                "The kernel is not positive semidefinite, and the theory needs distances. Use a"
-                " Mercer kernel (see maxmargin.kernels.mercer_check)."
-            )
-        rows, _ = view_rows(model._check_rows(X, reset=False))
-        penalized = model.fit_intercept and getattr(model, "penalized_intercept", False)
-        constant = float(model.intercept_scaling) ** 2 if penalized else 0.0
-        kernel, samples = _kernel(model, rows)
-        free = bool(model.fit_intercept) and not penalized
-        return cls(part, float(model.intercept_[0]), free, kernel, samples, constant)
+        (machine,) = machines_of(model, X, y, sample_weight)
+        return machine
 
     @cached_property
     def cost(self) -> Array:
@@ -81,7 +66,7 @@ class Machine:
 
     @property
     def y(self) -> Array:
-        """±1."""
+        """±1, or the targets."""
         return self.part.y
 
     @property
@@ -134,11 +119,89 @@ class Machine:
         return [slice(begin, begin + step) for begin in range(0, self.n, step)]
 
 
-def _kernel(model: Any, X: Matrix) -> tuple[Kernel, Matrix]:
-    """Return the model's kernel, and the samples as it takes them."""
+def opened(model: Any, X: Any) -> tuple[Any, Any]:
+    """Return the machine of an embedded model with its coordinates; any other as it is."""
+    if hasattr(model, "svm_") and hasattr(model, "embedding_"):
+        return model.svm_, model._coordinates(X)
+    return model, X
+
+
+def refuse_regression(model: Any) -> None:
+    """Refuse what is no classifier of this package."""
+    _refuse_others(model)
+    if not hasattr(model, "classes_"):
+        raise ValueError(
+            f"{type(model).__name__} is no classifier, and this is about errors of one. Give a"
+            " fitted SVC, LinearSVC, NuSVC or PegasosClassifier; theory.leave_one_out is for"
+            " regression too."
+        )
+
+
+def _refuse_others(model: Any) -> None:
+    """Refuse models of other libraries, and those whose f is no sum over samples."""
+    if not hasattr(model, "samples"):
+        raise TypeError(
+            "The theory is about machines of maxmargin, got a"
+            f" {type(model).__module__.split('.')[0]} {type(model).__name__}. Fit maxmargin's class"
+            " of that name, or give the machine of a pipeline and the rows that reach it;"
+            " certify(model, X, y) reads other libraries'."
+        )
+    if hasattr(model, "offset_"):
+        raise ValueError(
+            f"{type(model).__name__} has no labels to be wrong about. Give a classifier or a"
+            " regression; theory.nu_property is for this one."
+        )
+    if getattr(model, "penalty", "l2") == "l1":
+        raise ValueError(
+            "penalty='l1' has no w = Σ α_i y_i x_i, and so no distances. Give penalty='l2'."
+        )
+
+
+def machines_of(model: Any, X: Any, y: Any, sample_weight: Any = None) -> list[Machine]:
+    """Return the problems that a fitted model solved, or say why there is no theory of them."""
+    model, X = opened(model, X)
+    _refuse_others(model)
+    parts = parts_of(model, X, y, sample_weight)
+    kernel, rows = _kernel(model, X)
+    penalized = model.fit_intercept and getattr(model, "penalized_intercept", False)
+    constant = float(model.intercept_scaling) ** 2 if penalized else 0.0
+    free = bool(model.fit_intercept) and not penalized
+    found = []
+    for part, b in zip(parts, model.intercept_, strict=False):  # all classes in one have several
+        if isinstance(part, JointPart):
+            raise ValueError(_JOINT)
+        _refuse_problem(part)
+        found.append(Machine(part, float(b), free, kernel, rows[part.rows], constant, rows))
+    return found
+
+
+def _refuse_problem(part: Part) -> None:
+    """Refuse a problem without a regulariser, or without distances."""
+    if not part.loss.regularized:
+        raise ValueError(
+            "loss='perceptron' has no dual variables. Give a model with loss='hinge', or see"
+            " theory.novikoff."
+        )
+    if not part.solution.certificate.convex:
+        raise ValueError(
+            "The kernel is not positive semidefinite, and the theory needs distances. Use a"
+            " Mercer kernel (see maxmargin.kernels.mercer_check)."
+        )
+
+
+def _kernel(model: Any, X: Any) -> tuple[Kernel, Any]:
+    """Return the kernel of the problem that was solved, and the samples as it takes them."""
+    if getattr(model, "_function", False):  # samples may be anything: their kernel values
+        rows = model._rows_to_predict(X)
+    else:
+        rows, _ = view_rows(model._check_rows(X, reset=False))
+    if getattr(model, "landmarks", None) is not None:
+        Z = np.asarray(model._space.transform(rows), dtype=np.float64)
+        return Linear(), Z
     if not hasattr(model, "dual_coef_"):
         centre = model.fit_intercept and not model.penalized_intercept
-        return Linear(robust_origin(X) if centre else None), X
+        return Linear(robust_origin(rows) if centre else None), rows
     if model._fitted_kernel is None:
-        return Precomputed(np.asarray(X)), np.arange(X.shape[0], dtype=np.float64)[:, np.newaxis]
-    return model._fitted_kernel, X
+        places = np.arange(rows.shape[0], dtype=np.float64)[:, np.newaxis]
+        return Precomputed(np.asarray(rows)), places
+    return model._fitted_kernel, rows

@@ -12,10 +12,12 @@ from scipy import sparse
 
 from maxmargin.data.arrays import Array, view_rows
 from maxmargin.data.checks import check_count
+from maxmargin.estimators._sample_table import Part
 from maxmargin.estimators._samples import parts_of
 from maxmargin.kernels.pairwise import plain
 from maxmargin.teaching import perceptron
-from maxmargin.theory.machine import Indices, Machine
+from maxmargin.theory.machine import Indices, Machine, opened
+from maxmargin.theory.optimum import exact_point
 from maxmargin.theory.result import Result, vacuous
 
 _DRAWN = "The samples are drawn independently from one distribution."
@@ -63,6 +65,7 @@ def margin_bound(
     """
     if not 0.0 < delta < 1.0:
         raise ValueError(f"delta must be between 0 and 1, got {delta!r}. 0.05 is usual.")
+    model, X = opened(model, X)
     machine = Machine.of(model, X, y, sample_weight)
     if sample_weight is not None or getattr(model, "class_weight", None) is not None:
         raise ValueError("The margin bound is for samples that all count the same: no weights.")
@@ -121,12 +124,13 @@ def support_vector_risk(model: Any, X: Any, y: Any, sample_weight: Any = None) -
     """
     machine = Machine.of(model, X, y, sample_weight)
     separable = bool((machine.slack < 1.0)[machine.cost > 0.0].all())
-    used, n_support = int(np.count_nonzero(machine.cost)), len(machine.support)
+    alpha, _, remark = exact_point(machine)
+    used, n_support = int(np.count_nonzero(machine.cost)), int(np.count_nonzero(alpha))
     return SupportVectorRisk(
         n_support / used,
         (_DRAWN, "It bounds the mean over samples of this size, not the risk of this one fit."),
         f"Vapnik (1995); {_MOHRI}, Theorem 5.4.",
-        remark="" if separable else "The samples are not separated, so it is loose.",
+        remark=remark if separable else "The samples are not separated, so it is loose.",
         separable=separable,
         n_support=n_support,
     )
@@ -206,17 +210,26 @@ def novikoff(model: Any, X: Any, y: Any, *, max_epochs: int = 1000) -> Novikoff:
     makes no mistake.
     """
     check_count("max_epochs", max_epochs, advice="1000 is usual.")
-    machine = Machine.of(model, X, y)
-    if not hasattr(model, "coef_"):
-        raise ValueError("Novikoff's theorem is about linear machines here. Give a LinearSVC.")
-    rows = model._check_rows(X, reset=False)
+    model, X = opened(model, X)
+    if not hasattr(model, "coef_") or len(getattr(model, "classes_", ())) != 2:
+        raise ValueError(
+            "Novikoff's theorem is about linear machines of two classes here. Give a LinearSVC."
+        )
+    rows, labels = model._check_rows(X, y, reset=False)
+    if not np.isin(labels, model.classes_).all():
+        raise ValueError(
+            f"y has labels other than {model.classes_.tolist()}, on which the model was fitted."
+            " Give the labels of the fit."
+        )
+    signs = np.where(labels == model.classes_[1], 1.0, -1.0)
     rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
     w, b = np.asarray(plain(model.coef_)[0]), float(model.intercept_[0])
     if model.fit_intercept:
         rows, w = np.column_stack([rows, np.ones(len(rows))]), np.append(w, b)
     radius = math.sqrt(float(np.einsum("ij,ij->i", rows, rows).max()))
-    margin = float((machine.y * (rows @ w)).min()) / float(np.linalg.norm(w))
-    epochs = itertools.islice(perceptron(rows, machine.y), max_epochs * len(rows))
+    length = float(np.linalg.norm(w))
+    margin = float((signs * (rows @ w)).min()) / length if length > 0.0 else 0.0
+    epochs = itertools.islice(perceptron(rows, signs), max_epochs * len(rows))
     mistakes, clean = 0, 0
     for step in epochs:
         mistakes, clean = mistakes + step.mistake, 0 if step.mistake else clean + 1
@@ -264,6 +277,7 @@ def nu_property(
     if len(parts) > 1:
         raise ValueError("ν's property is checked for one problem: fit two classes of these.")
     (part,) = parts
+    assert isinstance(part, Part)  # these have no joint problem of all classes
     weight = part.cost / part.cost.sum()
     errors = float(weight[part.slack > atol * max(part.edge, 1e-300)].sum())
     support = float(weight[part.beta != 0.0].sum())
@@ -308,6 +322,7 @@ def maximum_margin(model: Any, X: Any, y: Any) -> MaximumMargin:
     The two hard margin problems are one: u = w/‖w‖ and γ = 1/‖w‖. γ is measured on the samples, as
     the least y_i f(x_i)/‖w‖.
     """
+    model, X = opened(model, X)
     if getattr(model, "C", None) != math.inf:
         raise ValueError(f"C must be inf for a hard margin, got C={getattr(model, 'C', None)!r}.")
     machine = Machine.of(model, X, y)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context
 from typing import Any, overload
 
@@ -24,7 +24,8 @@ from maxmargin.objectives import (
 )
 from maxmargin.theory.models import bare, liblinear, libsvm, ours, scikit
 from maxmargin.theory.models.bare import Terms
-from maxmargin.theory.posed import Data, Posed, PosedJoint
+from maxmargin.theory.models.wrapped import inner
+from maxmargin.theory.posed import Data, Posed, PosedAbsolute, PosedJoint, rows_of
 
 _READABLE = (
     "a fitted model of maxmargin; scikit-learn's SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC,"
@@ -47,12 +48,15 @@ class ModelCertificate:
         Which they are; "" where there is one.
     found : bool
         Whether the dual point was computed here, because the model has none.
+    space : str
+        Where the problem is posed: "" for the model's own, the kernel's or that of the features.
     """
 
     name: str
     certificates: tuple[Certificate, ...]
     problems: tuple[str, ...]
     found: bool
+    space: str = ""
 
     @property
     def certificate(self) -> Certificate:
@@ -81,14 +85,14 @@ class ModelCertificate:
 
     def sentence(self) -> str:
         """Say in words what is proven."""
-        whole = self.certificate
+        whole, where = self.certificate, f", in {self.space}" if self.space else ""
         if whole.gap == 0.0 and whole.relative_gap == 0.0:
-            return f"{self.name}'s answer is optimal"
+            return f"{self.name}'s answer is optimal{where}"
         if not (whole.convex and np.isfinite(whole.relative_gap)):
-            return f"{self.name}'s answer: {whole.sentence()}"
+            return f"{self.name}'s answer: {whole.sentence()}{where}"
         several = f", the sum of {whole.n_problems} problems" if whole.n_problems > 1 else ""
         percent = _rounded_up(100.0 * whole.relative_gap)
-        return f"{self.name}'s answer is within {percent} % of the optimum{several}"
+        return f"{self.name}'s answer is within {percent} % of the optimum{several}{where}"
 
     def __str__(self) -> str:
         whole = self.certificate
@@ -123,7 +127,9 @@ def certify(model: Any, /, *point: Any, **options: Any) -> Certificate | ModelCe
     model : estimator, library model, (w, b) or Objective
         A fitted model of maxmargin; scikit-learn's SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC,
         LinearSVR or SGDClassifier; what `svm_train` of libsvm or `train` of liblinear returns; or
-        weights and intercept, a row of weights for each class.
+        weights and intercept, a row of weights for each class. A pipeline or a search that ends in
+        one of these is judged on the rows that reach it; OneVsRestClassifier and OneVsOneClassifier
+        as the sum of their machines.
     X, y, sample_weight : arrays
         Those of the fit, in their order. With kernel="precomputed" X is the kernel matrix.
     class_weight : dict or None
@@ -131,10 +137,11 @@ def certify(model: Any, /, *point: Any, **options: Any) -> Certificate | ModelCe
         which they do not keep. The others know their own.
     tol : float, default=1e-6
         Relative gap to which a dual point is sought where the model has none.
-    C, loss, epsilon, intercept, intercept_scaling
+    C, loss, epsilon, intercept, intercept_scaling, penalty
         What (w, b) minimise: ½‖w‖² + Σ C_i ℓ(f(x_i)), by default with the "hinge" and a "free"
         intercept; others are "squared_hinge", "epsilon_insensitive",
-        "squared_epsilon_insensitive", "squared", and "penalized" or "none".
+        "squared_epsilon_insensitive", "squared", and "penalized" or "none". With the squared hinge
+        penalty="l1" has ‖w‖₁ in place of ½‖w‖².
 
     Returns
     -------
@@ -162,17 +169,21 @@ def _certify_model(
     tol: float = 1e-6,
     **terms: Any,
 ) -> ModelCertificate:
-    data = Data.checked(X, y, sample_weight)
     tol = check_positive("tol", tol, advice="It is the relative gap of the dual point.")
-    posed, name = read(model, data, class_weight, terms)
+    machines = inner(model, X, y, sample_weight)
+    posed: list[Posed | PosedJoint] = []
+    for machine in machines:
+        data = Data.checked(rows_of(machine.model, machine.X), machine.y, machine.weight)
+        some, name = read(machine.model, data, class_weight, terms)
+        posed += [replace(one, name=machine.name or one.name) for one in some]
     found = any(problem.beta is None for problem in posed)
     certificates = [
         _joint(problem, tol) if isinstance(problem, PosedJoint) else _one(problem, tol)
         for problem in posed
     ]
-    return ModelCertificate(
-        name, tuple(certificates), tuple(problem.name for problem in posed), found
-    )
+    space = machines[0].space or ours.space(machines[0].model)
+    names = tuple(problem.name for problem in posed)
+    return ModelCertificate(name, tuple(certificates), names, found, space)
 
 
 def read(
@@ -214,7 +225,7 @@ def _dual_point(posed: Posed, tol: float) -> Array:
         "random_state": 0,
     }
     if posed.loss.one_sided:
-        model = LinearSVC(**options)
+        model = LinearSVC(**options, penalty="l1" if isinstance(posed, PosedAbsolute) else "l2")
     else:
         model = LinearSVR(**options, epsilon=posed.loss.epsilon)
     with warnings.catch_warnings():

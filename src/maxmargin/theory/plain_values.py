@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from maxmargin.objectives import Intercept
 from maxmargin.theory.plain_kernels import Arithmetic, Numbers, kernel_values, lifted_rows
-from maxmargin.theory.posed import Posed, PosedHardMargin, PosedJoint
+from maxmargin.theory.posed import Posed, PosedAbsolute, PosedHardMargin, PosedJoint
 
 #: Values of a block of rows or of kernel values.
 _BLOCK = 2**20
@@ -106,6 +106,8 @@ def _products(posed: Posed | PosedJoint, w: Numbers, beta: Numbers, a: Arithmeti
     if posed.kernel is None:
         return _linear_products(posed, w, beta, a)
     f, dual_f, reach = np.zeros_like(w), np.zeros_like(beta), 0.0
+    if not len(support):
+        return _Products(f, (w * f).sum(), (beta * dual_f).sum(), reach)
     basis = posed.X[support]
     for rows in _blocks(n, width):
         K = kernel_values(posed.kernel, posed.X[rows], basis, a)
@@ -162,6 +164,38 @@ def _of_one(posed: Posed, a: Arithmetic) -> Values:
         dual = dual - abs(b * beta.sum())
     sizes = (half, losses, abs(number), np.abs(y * beta).sum(), dual_half)
     return _rounded(posed, (primal, dual), products, slack[used].sum(), max(map(float, sizes)), f)
+
+
+@_values.register
+def _of_absolute(posed: PosedAbsolute, a: Arithmetic) -> Values:
+    """‖w‖₁ + Σ C_i ξ_i², and Σ α_i − Σ α_i² / 4C_i, where |Σ β_i x_ij| ≤ 1 for every column."""
+    y, cost, b = a.lift(posed.y), a.lift(posed.cost), a.lift(posed.b)
+    w, beta = a.lift(posed.w), a.lift(posed.beta)
+    products = _products(posed, w[:, None], beta[:, None], a)
+    f, used = products.f[:, 0] + b, posed.cost > 0.0
+    slack = np.maximum(1 - y * f, 0)
+    size, losses = np.abs(w).sum(), (cost * slack * slack).sum()
+    if posed.intercept is Intercept.PENALIZED:
+        size = size + abs(b) / a.lift(posed.scaling)
+    alpha = np.abs(beta)
+    primal, dual = size + losses, alpha.sum() - (beta[used] ** 2 / (4 * cost[used])).sum()
+    if posed.intercept is Intercept.FREE:
+        dual = dual - abs(b * beta.sum())
+    scale = max(map(float, (size, losses, alpha.sum())))
+    found = _rounded(posed, (primal, dual), products, slack[used].sum(), scale, f)
+    longest = _longest_column(posed, beta, a)
+    return replace(found, outside=max(found.outside, longest - 1.0))
+
+
+def _longest_column(posed: Posed, beta: Numbers, a: Arithmetic) -> float:
+    """Return the largest |Σ β_i x_ij|, with a penalised intercept also |s Σ β_i|."""
+    columns = np.zeros(posed.X.shape[1], dtype=beta.dtype)
+    for rows in _blocks(*posed.X.shape):
+        columns = columns + lifted_rows(posed.X, rows, a).T @ beta[rows]
+    longest = float(np.abs(columns).max(initial=0))
+    if posed.intercept is Intercept.PENALIZED:
+        longest = max(longest, abs(float(a.lift(posed.scaling) * beta.sum())))
+    return longest
 
 
 def _rounded(

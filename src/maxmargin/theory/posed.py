@@ -13,12 +13,14 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from maxmargin.data.arrays import Array, Matrix, view_rows
 from maxmargin.data.problem import Problem
+from maxmargin.estimators._checks import function_values
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.losses import Loss
 from maxmargin.objectives import (
     HardMarginObjective,
     Intercept,
     KernelObjective,
+    L1Objective,
     LinearObjective,
     NuObjective,
     ScalarObjective,
@@ -84,6 +86,10 @@ class Posed:
         """Return the hard margin on the same samples."""
         return PosedHardMargin(**(vars(self) | changes))
 
+    def penalized(self, penalty: str) -> Posed:
+        """Return the problem with the penalty ‖w‖₁ in place of ½‖w‖² if that is "l1"."""
+        return PosedAbsolute(**vars(self)) if penalty == "l1" else self
+
 
 @dataclass(frozen=True, eq=False)
 class PosedHardMargin(Posed):
@@ -98,6 +104,15 @@ class PosedHardMargin(Posed):
         """Return the objective whose certificate judges the point."""
         assert self.kernel is not None
         return HardMarginObjective(problem, self.loss, self.intercept, self.kernel)
+
+
+@dataclass(frozen=True, eq=False)
+class PosedAbsolute(Posed):
+    """‖w‖₁ + Σ C_i max(0, 1 − y_i f(x_i))²."""
+
+    def objective(self, problem: Problem) -> ScalarObjective:
+        """Return the objective whose certificate judges the point."""
+        return L1Objective(problem, self.loss, self.intercept, self.scaling)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,8 +197,21 @@ class Data:
         return [np.flatnonzero(self.y == label) for label in classes]
 
 
+def rows_of(model: Any, X: Any) -> Any:
+    """Return the rows of X; of a machine whose kernel is a plain function its values.
+
+    What such a function takes for samples may be anything: texts, graphs.
+    """
+    kernel = getattr(model, "kernel", None)
+    if callable(kernel) and not isinstance(kernel, Kernel) and hasattr(model, "support_"):
+        return function_values(kernel, X, X)
+    return X
+
+
 def check_features(model: Any, data: Data, n_features: int | None = None) -> None:
     """Refuse rows of another length than those of the fit."""
+    if callable(getattr(model, "kernel", None)) and not isinstance(model.kernel, Kernel):
+        n_features = int(model.shape_fit_[0])  # of values of the kernel
     wanted = getattr(model, "n_features_in_", None) if n_features is None else n_features
     if wanted is not None and data.X.shape[1] != wanted:
         raise ValueError(

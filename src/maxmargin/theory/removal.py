@@ -1,9 +1,10 @@
-"""What becomes of f(x_i) when sample i is removed: a start by linear algebra, refits, proofs.
+"""What becomes of f(x_i) when sample i is removed: linear algebra, refits, proofs.
 
 Removing i is setting C_i = 0. Its β_i is handed to the free support vectors J in shares η with
 Σ η = 1 (Σ β = 0 then stays), for which x_i is as near as can be to Σ η_j x_j: as long as no status
-changes, that is the optimum without i. A few pair steps then correct what left its box. The sign of
-f(x_i) is proven from the gap G of any such point (`proven`), so that most refits end early.
+changes, that is the optimum without i. Where some change, free and fixed samples are exchanged
+(`Tableau`), and what that does not settle takes pair steps. f(x_i) at the exact optimum is bounded
+from the gap G of any such point.
 """
 
 from __future__ import annotations
@@ -18,32 +19,27 @@ from scipy import linalg
 
 import maxmargin._core as _core
 from maxmargin.data.arrays import Array
-from maxmargin.runtime.memory import free_memory
-from maxmargin.theory.machine import Indices, Machine
+from maxmargin.theory.machine import Indices
+from maxmargin.theory.optimum import FINE, VIOLATED, Optimum, never
+from maxmargin.theory.pivoting import Tableau, Variables
 
 #: Of the mean k(x, x), added to the diagonal of K_JJ: η need not be exact, as ‖x_i − Σ η_j x_j‖² is
 #: computed from it.
 _RIDGE = 1e-10
 
-#: Relative gap to which the machine itself is solved again, and the rounding of sums that counts.
-_FINE, _ROUNDING = 1e-11, 1e-13
-
 #: Values of f that are held at a time.
 _VALUES = 2**23
 
-#: By how much y f may fall short of 1 at a sample that is no column.
-_VIOLATED = 1e-9
+#: Most outer steps of a refit.
+_REFIT_STEPS = 1000
 
-#: Most outer steps of the machine itself, and of a refit.
-_STEPS, _REFIT_STEPS = 100_000, 1000
-
-#: Samples beside the support vectors that may become some, at least.
-_FEW = 20
+#: Samples near their edge among which exchanges are made, beside twice the free support vectors.
+_MORE_NEAR = 100
 
 #: Numbers of nearest free support vectors that are tried as shares.
 _NEIGHBOURS = (1, 3, 10, 40)
 
-#: How far from y f = 1 a free support vector may be for a proof to use it.
+#: How far from its edge a free support vector may be for a proof to use it.
 _NEAR_EDGE = 0.2
 
 
@@ -55,100 +51,32 @@ class Spans(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """f(x_i) without sample i, for each of some samples, and whether its sign is proven."""
+    """f(x_i) without sample i, for each of some samples, and how far the exact one may be off.
+
+    That lies from f − below to f + above.
+    """
 
     values: Array
-    proven: NDArray[np.bool_]
+    below: Array
+    above: Array
+
+    @property
+    def signs(self) -> NDArray[np.bool_]:
+        """Whether the sign of f(x_i) is that of the exact optimum without i."""
+        return np.asarray((self.values > self.below) | (-self.values > self.above))
 
 
-class Removals:
+class Removals(Optimum):
     """The exact solution of a machine, and those without one of its samples."""
-
-    def __init__(self, machine: Machine, *, everyone: bool = False) -> None:
-        self.machine = machine
-        support = machine.support
-        away = np.flatnonzero((machine.alpha == 0.0) & (machine.cost > 0.0))
-        n_more = len(away) if everyone else len(support) // 2 + _FEW
-        nearest = away[np.argsort((machine.y * machine.f)[away])[:n_more]]
-        self._lay_out(np.concatenate([support, nearest]))
-        self._solve()
-        while len(missed := self._missed()):
-            self._lay_out(np.append(self.columns, missed))
-            self._solve()
-        none, f, beta = np.zeros(0, dtype=np.intp), self.f[:, np.newaxis], self.beta[:, np.newaxis]
-        self.gap = float(self._gaps(none, f, beta)[0])
-
-    def _missed(self) -> Indices:
-        """Return the samples that should be columns: their α = 0 is not the optimum."""
-        machine = self.machine
-        violated = (machine.y * self.f < 1.0 - _VIOLATED) & (machine.cost > 0.0)
-        violated[self.columns] = False
-        return np.flatnonzero(violated)
-
-    def _lay_out(self, columns: Indices) -> None:
-        """Compute the kernel values of these columns with all samples."""
-        machine, self.columns = self.machine, columns
-        needed = 8.0 * len(columns) * (machine.n + 2.0 * len(columns))
-        if needed > free_memory():
-            raise MemoryError(
-                f"Leaving out each of {machine.n} samples with {len(machine.support)} support"
-                f" vectors needs {needed / 1e9:.1f} GB. Use theory.xi_alpha, or fewer samples."
-            )
-        self.values = np.empty((machine.n, len(columns)))
-        for rows in machine.blocks(len(columns)):
-            self.values[rows] = machine.gram(rows, columns)
-        self.cost, self.curvature = machine.cost[columns], machine.curvature[columns]
-        self.y, K = machine.y[columns], self.values[columns]
-        self.K = 0.5 * (K + K.T) + np.diag(self.curvature)
-
-    def _solve(self) -> None:
-        """Solve the machine to the last digits: samples that are no columns keep α = 0."""
-        smo = self._smo(slice(None), self.y, self.lower, self.upper, 0.0)
-        smo.start(self.machine.part.beta[self.columns][np.newaxis])
-        smo.run(_FINE, 0.0, _STEPS, _never)
-        self.beta = np.asarray(smo.beta).ravel()
-        self.z = self.values @ self.beta
-        found = self.z[self.columns] + self.curvature * self.beta
-        inside = (self.beta > self.lower) & (self.beta < self.upper) & (self.beta != 0.0)
-        self.free = np.flatnonzero(inside)
-        miss = self.y - found
-        self.b = float(self._intercepts(miss[:, np.newaxis], self.beta[:, np.newaxis])[0])
-        self.f = self.z + self.b
-        self.dual = float(self.y @ self.beta - 0.5 * self.beta @ found)
-
-    def _smo(
-        self, at: Indices | slice, target: Array, lower: Array, upper: Array, elsewhere: float
-    ) -> _core.DenseSmo:
-        K = self.K if isinstance(at, slice) else np.ascontiguousarray(self.K[np.ix_(at, at)])
-        bounds = lower[np.newaxis], upper[np.newaxis]
-        return _core.DenseSmo(K, target, *bounds, 0.0, self.machine.free, elsewhere)
-
-    @cached_property
-    def reach(self) -> Array:
-        """The most that |β| may be; of a squared hinge more than it can be: ξ² ≤ Σ C / C."""
-        if self.machine.part.loss.bounded:
-            return np.asarray(self.cost)
-        used = self.cost > 0.0
-        return np.asarray(4.0 * used * np.sqrt(self.cost * self.machine.cost.sum()))
-
-    @property
-    def upper(self) -> Array:
-        """Upper bounds of β."""
-        return np.where(self.y > 0.0, self.reach, 0.0)
-
-    @property
-    def lower(self) -> Array:
-        """Lower bounds of β."""
-        return np.where(self.y < 0.0, -self.reach, 0.0)
 
     @cached_property
     def _inverse(self) -> Array:
         """Inverse of K_JJ, bordered by ones where the intercept is free."""
         J = self.free
         if len(J) == 0:
-            return np.zeros((1, 1))
+            return np.zeros((1, 1) if self.machine.free else (0, 0))
         system = self.K[np.ix_(J, J)]
-        system[np.diag_indices_from(system)] += _RIDGE * max(float(np.trace(system)), 1e-300)
+        system[np.diag_indices_from(system)] += _RIDGE * float(np.trace(system)) or 1.0
         if self.machine.free:
             system = np.pad(system, (0, 1), constant_values=1.0)
             system[-1, -1] = 0.0
@@ -189,7 +117,7 @@ class Removals:
 
     def proven_right(self, samples: Indices, spans: Spans) -> NDArray[np.bool_]:
         """Which samples are right without themselves, by a step with some of many shares."""
-        proven = self._steps_up(samples, spans)
+        proven = self._steps_up(samples, self.free[:, np.newaxis], spans)
         left = np.flatnonzero(~proven)
         if not len(left) or not len(self.free):
             return proven
@@ -198,11 +126,19 @@ class Removals:
             still = np.flatnonzero(~proven[left])
             weight = (room[:few, still] > 0.0) if even else room[:few, still]
             weight = weight / np.maximum(weight.sum(axis=0), 1e-300)
-            shares = np.zeros((len(self.free), len(still)))
-            np.put_along_axis(shares, near[:few, still], weight, axis=0)
-            some = samples[left[still]]
-            proven[left[still]] = self._steps_up(some, self._spanned(some, shares))
+            some, at = samples[left[still]], self.free[near[:few, still]]
+            squares = self._squares(some, at, weight)
+            proven[left[still]] = self._steps_up(some, at, Spans(weight, squares))
         return proven
+
+    def _squares(self, samples: Indices, at: Indices, shares: Array) -> Array:
+        """Return ‖x − Σ η_j x_j‖² for shares over few columns, others for each sample."""
+        own = self.K[samples, samples] - self.curvature[samples]
+        cross = (shares * self.K[at, samples]).sum(axis=0)
+        among = np.einsum("ai,bi,abi->i", shares, shares, self.K[at[:, np.newaxis], at])
+        squares = own - 2.0 * cross + among
+        valid = np.abs(shares.sum(axis=0) - 1.0) < 1e-9 if self.machine.free else True
+        return np.where(valid, np.maximum(squares, 0.0), np.inf)
 
     def _neighbours(self, samples: Indices) -> tuple[Indices, Array]:
         """Return the places in J of the nearest free support vectors that have room, and that."""
@@ -215,18 +151,20 @@ class Removals:
         order = np.argsort(-near, axis=0)[: max(_NEIGHBOURS)]
         return order, np.take_along_axis(room, order, axis=0)
 
-    def _steps_up(self, samples: Indices, spans: Spans) -> NDArray[np.bool_]:
+    def _steps_up(self, samples: Indices, at: Indices, spans: Spans) -> NDArray[np.bool_]:
         """Which samples are right without themselves, by one step from the solution.
+
+        `at` has the columns of the shares, for each sample or for all.
 
         If f without i erred on i, the optimum without i, at most P − C_i ℓ_i, would be at least the
         dual value where i has the target 0 and β_i − s t instead of β_i, and J has s t η more, with
         s = y_i and any t ≥ α_i that the boxes allow: −α_i + t y_i f(x_i) − ½ t² S_i² more than D.
         """
-        J, s, alpha = self.free, self.y[samples], np.abs(self.beta[samples])
+        s, alpha = self.y[samples], np.abs(self.beta[samples])
         change = spans.shares * s
-        room = np.where(change > 0.0, self.upper[J, None], self.lower[J, None])
+        room = np.where(change > 0.0, (self.upper - self.beta)[at], (self.lower - self.beta)[at])
         with np.errstate(divide="ignore", invalid="ignore"):
-            most = np.where(change != 0.0, (room - self.beta[J, None]) / change, np.inf)
+            most = np.where(change != 0.0, room / change, np.inf)
         longest = most.min(axis=0, initial=np.inf)
         margin = s * self.f[self.columns[samples]]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -242,30 +180,78 @@ class Removals:
     @property
     def _doubt(self) -> float:
         """What the gap of the solution, and rounding, may make of a comparison of values."""
-        return max(10.0 * _FINE * abs(self.dual), 2.0 * self.gap)
+        return max(10.0 * FINE * abs(self.dual), 2.0 * self.gap)
 
     def deciding_gap(self, samples: Indices, f: Array) -> Array:
         """Return a gap that is small enough for `_decides` if f(x_i) will be about that large."""
         K = self.K[:, samples]
         square = self.K[samples, samples] - 2.0 * K.mean(axis=0) + float(self.K.mean())
         size = np.clip(np.abs(f), 0.05, 1.0)
-        return np.asarray(0.5 * size**2 / np.maximum(square, 1e-12 * float(np.abs(K).max())))
+        return np.asarray(
+            0.5 * size**2 / np.maximum(square, max(1e-12 * float(np.abs(K).max()), 1e-300))
+        )
+
+    def without(
+        self, samples: Indices, *, wide: bool = False
+    ) -> tuple[Verdict, NDArray[np.bool_], Indices]:
+        """Return f(x_i) without each sample, by exchanges of free and fixed samples.
+
+        And which of them ended, and the samples that should have been columns of these. Those that
+        are far from their edge keep their β, unless it is `wide`.
+        """
+        among = np.arange(len(self.columns))
+        if not wide:
+            near = np.abs(self.miss - self.epsilon * self._side)
+            near[self.free] = near[samples] = -1.0
+            count = int(np.count_nonzero(near < 0.0) + len(self.free) + _MORE_NEAR)
+            among = np.sort(np.argsort(near, kind="stable")[:count])
+        place = np.full(len(self.columns), -1)
+        place[among] = np.arange(len(among))
+        K = self.K if wide else self.K[np.ix_(among, among)]
+        variables = Variables(*(part[among] for part in self._variables))
+        tableau = Tableau(K, place[self.free], variables, balanced=self.machine.free)
+        parts, ended, missed = [], [], [np.zeros(0, dtype=np.intp)]
+        for some in self._portions(samples):
+            beta, reached = tableau.without(place[some])
+            verdict, f = self._judged(some, beta, among)
+            parts.append(verdict)
+            ended.append(reached)
+            missed.append(self._missing(f[:, reached]))
+        return _joined(parts), np.concatenate(ended), np.unique(np.concatenate(missed))
+
+    @property
+    def _side(self) -> Array:
+        """Which side of the tube a sample is on, or nearer to."""
+        return np.where(self.beta != 0.0, np.sign(self.beta), np.where(self.miss >= 0.0, 1.0, -1.0))
+
+    @property
+    def _variables(self) -> Variables:
+        """Return the columns as variables: of a tube the piece of the loss on their side."""
+        side, lower, upper = self._side, self.lower, self.upper
+        if self.epsilon > 0.0:
+            lower, upper = np.where(side > 0.0, 0.0, lower), np.where(side > 0.0, upper, 0.0)
+        return Variables(lower, upper, self.beta, self.miss - self.epsilon * side)
+
+    def _portions(self, samples: Indices) -> list[Indices]:
+        """Return the samples in parts, so that not too many values of f are held at a time."""
+        step = max(1, _VALUES // self.machine.n)
+        return [samples[begin : begin + step] for begin in range(0, len(samples), step)]
 
     def refit(self, samples: Indices, spans: Spans, target: Array, wide: int) -> Verdict:
         """Solve without each sample, to a gap of about `target`, among `wide` columns.
 
         The other columns keep their β; the gap counts all samples.
         """
-        distance = np.abs(1.0 - self.y * self.f[self.columns])
+        distance = np.abs(self.miss - self.epsilon * np.sign(self.miss))
         distance[self.free] = -1.0
         among = np.sort(np.argsort(distance, kind="stable")[: max(wide, len(self.free))])
-        step, parts = max(1, _VALUES // self.machine.n), []
-        for begin in range(0, len(samples), step):
-            some = slice(begin, begin + step)
-            shares = spans.shares[:, some]
-            beta = self._solved_without(samples[some], shares, target[some], among)
-            parts.append(self._judged(samples[some], beta, among))
-        return Verdict(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+        parts, begin = [], 0
+        for some in self._portions(samples):
+            own = slice(begin, begin + len(some))
+            beta = self._solved_without(some, spans.shares[:, own], target[own], among)
+            parts.append(self._judged(some, beta, among)[0])
+            begin += len(some)
+        return _joined(parts)
 
     def _solved_without(
         self, samples: Indices, shares: Array, target: Array, among: Indices
@@ -285,9 +271,9 @@ class Removals:
             else:
                 aim = at_rest + self.K[among, i] * self.beta[i]
             bounds = lower[np.newaxis], upper[np.newaxis]
-            smo = _core.DenseSmo(K, aim, *bounds, 0.0, self.machine.free, scale)
+            smo = _core.DenseSmo(K, aim, *bounds, self.epsilon, self.machine.free, scale)
             smo.start(point[np.newaxis])
-            smo.run(0.0, float(gap), _REFIT_STEPS, _never)
+            smo.run(0.0, float(gap), _REFIT_STEPS, never)
             point[:] = smo.beta
         return points.T
 
@@ -311,88 +297,70 @@ class Removals:
             start -= room * np.clip(excess / total, -1.0, 1.0)
         return start
 
-    def _judged(
-        self, samples: Indices, beta: Array, among: Indices
-    ) -> tuple[Array, NDArray[np.bool_]]:
-        """Return f(x_i) of each point, and whether its sign is that of the optimum without i."""
+    def _judged(self, samples: Indices, beta: Array, among: Indices) -> tuple[Verdict, Array]:
+        """Return f(x_i) of each point, and how far that of the optimum without i may be off.
+
+        And f of all samples.
+        """
         machine, rows = self.machine, np.arange(len(samples))
         change = beta - self.beta[among, np.newaxis]
-        z = self.values[:, among] @ change + self.z[:, np.newaxis]
+        moved = change.any(axis=1)
+        z = self.values[:, among[moved]] @ change[moved] + self.z[:, np.newaxis]
         outside = np.flatnonzero(~np.isin(samples, among))
         z[:, outside] -= self.values[:, samples[outside]] * self.beta[samples[outside]]
         whole = np.repeat(self.beta[:, np.newaxis], len(samples), axis=1)
         whole[among], whole[samples, rows] = beta, 0.0
-        lower, upper = self.lower[:, np.newaxis], self.upper[:, np.newaxis]
-        inside = (whole > lower) & (whole < upper) & (whole != 0.0)
-        own = z[self.columns] + self.curvature[:, np.newaxis] * whole
-        miss = self.y[:, np.newaxis] - own
-        b = self._intercepts(miss, whole)
+        miss = self.y[:, np.newaxis] - z[self.columns] - self.curvature[:, np.newaxis] * whole
+        b = self.intercepts(miss, whole)
         z += b
         f = z[self.columns[samples], rows]
-        gap = self._gaps(samples, z, whole)
+        gap = self.gaps(samples, z, whole)
         if machine.free:  # Σ β = 0, or there is no bound
             gap[np.abs(whole.sum(axis=0)) > 1e-9 * np.abs(whole).sum(axis=0)] = np.inf
-        return f, self._decides(samples, f, gap, whole, np.where(inside, miss - b, np.inf))
+        return self._bounded(samples, f, gap, whole, miss - b), z
 
-    def _intercepts(self, miss: Array, beta: Array) -> Array:
-        """Return b of each column: the mean of y − Kβ on the edge, or amid what is allowed."""
-        if not self.machine.free:
-            return np.zeros(beta.shape[1])
-        lower, upper = self.lower[:, np.newaxis], self.upper[:, np.newaxis]
-        inside = (beta > lower) & (beta < upper) & (beta != 0.0)
-        least = np.where(beta < upper, miss, -np.inf).max(axis=0)
-        most = np.where(beta > lower, miss, np.inf).min(axis=0)
-        least, most = (
-            np.where(np.isfinite(least), least, most),
-            np.where(np.isfinite(most), most, least),
-        )
-        count = inside.sum(axis=0)
-        mean = (miss * inside).sum(axis=0) / np.maximum(count, 1)
-        return np.asarray(np.where(count > 0, mean, 0.5 * (least + most)))
+    def _missing(self, f: Array) -> Indices:
+        """Return the samples that have slacks at any column of f, and are no columns."""
+        others = np.ones(self.machine.n, dtype=bool)
+        others[self.columns] = False
+        others &= self.machine.cost > 0.0
+        rows = np.flatnonzero(others)
+        return rows[(self.slacks(f)[rows] > VIOLATED).any(axis=1)]
 
-    def _gaps(self, samples: Indices, f: Array, beta: Array) -> Array:
-        """P − D of each point, without its sample if there is one: Fenchel-Young gaps."""
-        machine, cost = self.machine, self.machine.cost
-        slack = np.maximum(0.0, 1.0 - machine.y[:, np.newaxis] * f)
-        loss = slack if machine.part.loss.bounded else slack**2
-        values = cost @ loss
-        if len(samples):
-            at = self.columns[samples]
-            values -= cost[at] * loss[at, np.arange(f.shape[1])]
-        pull = beta * (self.y[:, np.newaxis] - f[self.columns])
-        pull -= 0.5 * self.curvature[:, np.newaxis] * beta**2
-        sizes = values + np.abs(pull).sum(axis=0)
-        return np.asarray(np.maximum(values - pull.sum(axis=0), 0.0) + _ROUNDING * sizes)
+    def _bounded(self, samples: Indices, f: Array, gap: Array, beta: Array, miss: Array) -> Verdict:
+        """Bound how far f(x_i) of the exact optimum without i may lie from that of a point.
 
-    def _decides(
-        self, samples: Indices, f: Array, gap: Array, beta: Array, edge: Array
-    ) -> NDArray[np.bool_]:
-        """Whether the sign of f(x_i) is that of the exact optimum without i.
-
-        If it were not, P* would be at least the dual value where x_i joins with the target 0 and
-        −s μ, and free support vectors take s μ η_j, with s = sign f(x_i), Σ η = 1 and any μ ≥ 0
-        that the boxes allow: D + μ (|f(x_i)| + s Σ η_j (y_j − f(x_j))) − ½ μ² ‖x_i − Σ η_j x_j‖²;
-        but P* ≤ D + G. Here η is in proportion to the room.
+        If it were f(x_i) − s δ or beyond, s = ±1, P* would be at least the dual value where x_i
+        joins with the target f(x_i) − s δ and −s μ, and free support vectors take s μ η_j, with
+        Σ η = 1 and any μ > 0 that the boxes allow: D + μ (δ + s Σ η_j e_j) − ½ μ² S², where e_j is
+        by how much x_j misses its edge and S = ‖x_i − Σ η_j x_j‖. But P* ≤ D + G, so that
+        δ ≤ G/μ + ½ μ S² − s Σ η_j e_j. Here η is in proportion to the room.
         """
-        s = np.sign(f)
         square = self.K[samples, samples] - self.curvature[samples]
         if not self.machine.free:
-            return np.asarray(f**2 > 2.0 * gap * square)
-        near = np.abs(edge) < _NEAR_EDGE
-        room = np.where(s > 0.0, self.upper[:, np.newaxis] - beta, beta - self.lower[:, np.newaxis])
-        room = np.where(near, room, 0.0)
-        used = np.flatnonzero(room.any(axis=1))
-        total = room.sum(axis=0)
-        shares = room[used] / np.maximum(total, 1e-300)
-        K = self.K[np.ix_(used, used)]
-        square += np.einsum("ji,ji->i", shares, K @ shares)
-        square -= 2.0 * np.einsum("ji,ji->i", shares, self.K[np.ix_(used, samples)])
-        pull = np.abs(f) + s * (shares * np.where(near, edge, 0.0)[used]).sum(axis=0)
-        square = np.maximum(square, 1e-300)
-        mu = np.minimum(total, np.maximum(pull, 0.0) / square)
-        return np.asarray(mu * pull - 0.5 * mu**2 * square > gap)
+            off = np.sqrt(2.0 * gap * np.maximum(square, 0.0))
+            return Verdict(f, off, off)
+        inside = self.inside(beta)
+        used = np.flatnonzero(inside.any(axis=1))
+        point = beta[used]
+        edge = miss[used] - self.epsilon * np.sign(point)
+        near = inside[used] & (np.abs(edge) < _NEAR_EDGE)
+        low, high = self.lower[used, np.newaxis], self.upper[used, np.newaxis]
+        if self.epsilon > 0.0:  # there the loss has a kink at β = 0
+            low, high = np.where(point > 0.0, 0.0, low), np.where(point < 0.0, 0.0, high)
+        offs = []
+        for s, room in ((1.0, high - point), (-1.0, point - low)):
+            total = (room := room * near).sum(axis=0)
+            shares = room / np.maximum(total, 1e-300)
+            apart = square + np.einsum("ji,ji->i", shares, self.K[np.ix_(used, used)] @ shares)
+            apart -= 2.0 * np.einsum("ji,ji->i", shares, self.K[np.ix_(used, samples)])
+            apart = np.maximum(apart, 1e-300)
+            mu = np.minimum(total, np.sqrt(2.0 * gap / apart))
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                off = gap / mu + 0.5 * mu * apart - s * (shares * edge).sum(axis=0)
+            offs.append(np.where(total > 0.0, off, np.inf))
+        return Verdict(f, *offs)
 
 
-def _never() -> bool:
-    """Refits are short; Ctrl-C is heard as this is called."""
-    return False
+def _joined(parts: list[Verdict]) -> Verdict:
+    return Verdict(*(np.concatenate(values) for values in zip(*parts, strict=True)))

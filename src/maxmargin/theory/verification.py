@@ -18,9 +18,10 @@ from maxmargin.estimators._linear_predictions import decision_values
 from maxmargin.objectives import Intercept
 from maxmargin.solution import Solution
 from maxmargin.theory.models import ours
-from maxmargin.theory.plain_kernels import EXTENDED, RATIONAL, kernel_values
+from maxmargin.theory.models.wrapped import Inner, inner
+from maxmargin.theory.plain_kernels import EXTENDED, RATIONAL, Arithmetic, kernel_values
 from maxmargin.theory.plain_values import Values, values_of
-from maxmargin.theory.posed import Data, Posed, PosedJoint
+from maxmargin.theory.posed import Data, Posed, PosedJoint, rows_of
 
 #: Relative rounding that is allowed for in double precision.
 _ROUNDING = 1e-9
@@ -110,7 +111,8 @@ def verify(
     Parameters
     ----------
     model : estimator
-        A fitted LinearSVC, LinearSVR, PegasosClassifier, SVC, NuSVC, SVR, NuSVR or OneClassSVM.
+        A fitted LinearSVC, LinearSVR, PegasosClassifier, SVC, NuSVC, SVR, NuSVR or OneClassSVM, or
+        a pipeline, search, embedding or one-vs-rest estimator around these.
     X, y, sample_weight : arrays
         Those of the fit, in their order.
     exact : bool, default=False
@@ -122,23 +124,39 @@ def verify(
     A change that alters nothing (two equal samples exchanged) or no more than rounding (1e-9 of P)
     is not seen. It takes about n × n_SV × d operations of long double, without BLAS.
     """
+    arithmetic = RATIONAL if exact else EXTENDED
+    if sample_weight is not None:  # below 0 leaves a sample out, as in fit
+        sample_weight = np.maximum(np.asarray(sample_weight, dtype=np.float64), 0.0)
+    try:
+        machines = inner(model, X, y, sample_weight)
+    except (ValueError, IndexError) as error:
+        failed = Check("the model fits these data", False, str(error))
+        return Verification((failed,), arithmetic.name)
+    checks: list[Check] = []
+    for machine in machines:
+        about = f" ({machine.name})" if machine.name else ""
+        found = _verified(machine, arithmetic)
+        checks += [check._replace(name=check.name + about) for check in found]
+    return Verification(tuple(checks), arithmetic.name)
+
+
+def _verified(machine: Inner, arithmetic: Arithmetic) -> list[Check]:
+    """Recompute what one machine claims."""
+    model, X = machine.model, machine.X
     if not ours.reads(model):
         raise TypeError(
             "verify is for maxmargin's linear and kernel machines, got a"
             f" {type(model).__name__}. For models of other libraries maxmargin.certify(model, X, y)"
             " proves how good they are."
         )
-    arithmetic = RATIONAL if exact else EXTENDED
     solutions = model._solved_here("dual point to verify")
-    if sample_weight is not None:  # below 0 leaves a sample out, as in fit
-        sample_weight = np.maximum(np.asarray(sample_weight, dtype=np.float64), 0.0)
     try:
-        data = Data.checked(X, y, sample_weight)
+        rows = rows_of(model, X)
+        data = Data.checked(rows, machine.y, machine.weight)
         posed = ours.problems(model, data)
         _check_sizes(posed)
     except (ValueError, IndexError) as error:
-        failed = Check("the model fits these data", False, str(error))
-        return Verification((failed,), arithmetic.name)
+        return [Check("the model fits these data", False, str(error))]
     checks = [Check("the model fits these data", True), *_support_vectors(model, data)]
     values = [values_of(problem, arithmetic) for problem in posed]
     problems: Sequence[Posed | PosedJoint] = posed
@@ -149,8 +167,9 @@ def verify(
             claims = [check for check in claims if check.name not in _OF_DISTINCT_ROWS]
         checks += [check._replace(name=check.name + about) for check in claims]
         checks += [Check(f"coefficients of the solution{about}", _same_point(problem, solution))]
-    checks += _predictions(model, data, posed, values)
-    return Verification(tuple(checks), arithmetic.name)
+    given = X if rows is not X else data.X  # the samples of a function, or checked rows
+    checks += _predictions(model, given, posed, values)
+    return checks
 
 
 def _same_point(posed: Posed | PosedJoint, solution: Solution) -> bool:
@@ -251,11 +270,11 @@ def _convexity(posed: Posed | PosedJoint, claim: Certificate) -> Iterator[Check]
 
 
 def _predictions(
-    model: Any, data: Data, posed: Sequence[Posed | PosedJoint], values: list[Values]
+    model: Any, X: Any, posed: Sequence[Posed | PosedJoint], values: list[Values]
 ) -> Iterator[Check]:
     """Check that the model's decision values are those that its coefficients mean."""
     pairs = len(getattr(model, "classes_", ())) > 2 and _solves_pairs(model)
-    stated = _stated(without_names(model), data, pairs=pairs)
+    stated = _stated(without_names(model), X, pairs=pairs)
     apart, size, error = 0.0, 0.0, 0.0
     for place, (problem, found) in enumerate(zip(posed, values, strict=True)):
         rows = problem.rows if pairs and isinstance(problem, Posed) else slice(None)
@@ -271,17 +290,17 @@ def _solves_pairs(model: Any) -> bool:
     return getattr(model, "multi_class", "ovr") == "ovo"
 
 
-def _stated(model: Any, data: Data, *, pairs: bool) -> Any:
+def _stated(model: Any, X: Any, *, pairs: bool) -> Any:
     """Return the model's own decision values: a column for each problem where there are several."""
     if not hasattr(model, "decision_function"):
-        return model.predict(data.X)
+        return model.predict(X)
     if not pairs:
-        return model.decision_function(data.X)
+        return model.decision_function(X)
     if hasattr(model, "coef_") and not hasattr(model, "dual_coef_"):
-        return decision_values(model, data.X)
+        return decision_values(model, X)
     by_pairs = copy(model)
     by_pairs.decision_function_shape = "ovo"
-    return by_pairs.decision_function(data.X)
+    return by_pairs.decision_function(X)
 
 
 def _unit(model: Any, place: int) -> float:

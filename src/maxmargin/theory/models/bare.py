@@ -22,6 +22,7 @@ class Terms:
     epsilon: float = 0.0
     intercept: str = "free"
     intercept_scaling: float = 1.0
+    penalty: str = "l2"
 
 
 def reads(model: Any) -> bool:
@@ -37,6 +38,12 @@ def problems(
     how = Intercept(check_choice("intercept", terms.intercept, ("none", "free", "penalized")))
     name = check_choice("loss", terms.loss, ("hinge", "squared_hinge", *REGRESSION))
     weights, b = _point(model, data)
+    penalty = check_choice("penalty", terms.penalty, ("l2", "l1"))
+    if penalty == "l1" and name != "squared_hinge":
+        raise ValueError(
+            f"penalty='l1' goes with loss='squared_hinge', got loss={name!r}. Give it, or"
+            " penalty='l2'."
+        )
     cost = data.class_costs(C * data.weight, class_weight or {})
     scaling = float(terms.intercept_scaling)
     if name in REGRESSION:
@@ -48,7 +55,9 @@ def problems(
             f"w must have {len(targets)} rows of weights, one for each problem, got {len(weights)}."
         )
     return [
-        Posed(data.X, y, cost, loss, w, float(own), None, how, scaling, name=label)
+        Posed(data.X, y, cost, loss, w, float(own), None, how, scaling, name=label).penalized(
+            penalty
+        )
         for (y, label), w, own in zip(targets, weights, b, strict=True)
     ]
 

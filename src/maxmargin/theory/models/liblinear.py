@@ -10,8 +10,8 @@ from maxmargin.losses import HINGE, SQUARED_HINGE, Loss, regression_loss
 from maxmargin.objectives import Intercept
 from maxmargin.theory.posed import Data, Posed, PosedJoint, check_features, check_labels
 
-_CRAMMER_SINGER = 4
-_LOSSES = {1: SQUARED_HINGE, 2: SQUARED_HINGE, 3: HINGE}
+_CRAMMER_SINGER, _ABSOLUTE = 4, 5
+_LOSSES = {1: SQUARED_HINGE, 2: SQUARED_HINGE, 3: HINGE, _ABSOLUTE: SQUARED_HINGE}
 _TUBES = {
     11: "squared_epsilon_insensitive",
     12: "squared_epsilon_insensitive",
@@ -44,7 +44,7 @@ def problems(
     if kind not in _LOSSES and kind != _CRAMMER_SINGER:
         raise ValueError(
             f"LIBLINEAR's solver -s {kind} answers no problem of ½‖w‖² and a hinge or a tube."
-            " Certify a model of -s 1, 2, 3, 4, 11, 12 or 13."
+            " Certify a model of -s 1, 2, 3, 4, 5, 11, 12 or 13."
         )
     if param.nr_weight and class_weight is None:
         raise ValueError(
@@ -81,6 +81,7 @@ def _against_rest(
     Of several classes its own has a weight, and the rest has 1.
     """
     how, scaling = _intercept(model)
+    penalty = "l1" if model.param.solver_type == _ABSOLUTE else "l2"
     found = []
     for place, label in enumerate(labels[:1] if len(labels) == 2 else labels):
         w, b = _weights(model, place)
@@ -88,7 +89,8 @@ def _against_rest(
         said = "" if len(labels) == 2 else f"{label} against the rest"
         own = factors if len(labels) == 2 else {label: factors.get(label, 1.0)}
         costs = data.class_costs(cost, own)
-        found.append(Posed(data.X, y, costs, loss, w, b, None, how, scaling, name=said))
+        posed = Posed(data.X, y, costs, loss, w, b, None, how, scaling, name=said)
+        found.append(posed.penalized(penalty))
     return found
 
 

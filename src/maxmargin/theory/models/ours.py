@@ -7,16 +7,17 @@ rest on the code that made the claim.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.arrays import Array
+from maxmargin.data.checks import LARGEST_C
 from maxmargin.estimators import (
     SVC,
     SVR,
@@ -28,30 +29,19 @@ from maxmargin.estimators import (
     PegasosClassifier,
 )
 from maxmargin.kernels import (
-    ChiSquared,
-    Cosine,
-    Gaussian,
-    HistogramIntersection,
     Kernel,
-    Laplacian,
     Linear,
-    Polynomial,
     Precomputed,
-    Sigmoid,
-    as_kernel,
 )
-from maxmargin.kernels.pairwise import plain, robust_origin
+from maxmargin.kernels.pairwise import plain
 from maxmargin.losses import CLASSIFICATION, EPSILON_INSENSITIVE, HINGE, regression_loss
-from maxmargin.objectives import Intercept
 from maxmargin.theory.models import machines
 from maxmargin.theory.models.machines import Machine
+from maxmargin.theory.models.our_kernels import intercept_of, kernel_of
 from maxmargin.theory.posed import Data, Posed, PosedJoint, check_features, check_labels
 
 _LINEAR = (LinearSVC, LinearSVR, PegasosClassifier)
 _KINDS = (*_LINEAR, SVC, SVR, OneClassSVM)
-
-#: Samples from whose distances the rule "median" is computed.
-_MEDIAN_SAMPLES = 1000
 
 
 def reads(model: Any) -> bool:
@@ -66,44 +56,89 @@ def name(model: Any) -> str:
 
 def problems(model: Any, data: Data) -> list[Posed] | list[PosedJoint]:
     """Return the problems it answers, in the order of `solutions_`."""
-    _ = model.certificate_  # refuses what is not fitted, and streams
-    _refuse_others(model)
-    model._solved_here("dual point to certify")
+    check_is_fitted(model)
     check_features(model, data)
+    if not hasattr(model, "solutions_"):
+        return list(_of_stream(model, data))
+    model._solved_here("dual point to certify")
     if hasattr(model, "classes_"):
         check_labels(data, model.classes_)
     if getattr(model, "multi_class", "") == "crammer_singer":
         return [_joint(model, data)]
-    if isinstance(model, LinearSVR):
-        return [_of_linear_svr(model, data)]
-    if isinstance(model, _LINEAR):
-        return list(_of_classifier(model, data))
-    if isinstance(model, SVC):
-        return list(_of_svc(model, data))
-    return [_of_machine(model, data)]
-
-
-def _refuse_others(model: Any) -> None:
-    """Refuse models whose problems are not posed here."""
-    kind = type(model).__name__
-    if getattr(model, "penalty", "l2") != "l2":
-        raise TypeError(
-            f"{kind}(penalty={model.penalty!r}) is not read here: its proof is certificate_."
-        )
     if getattr(model, "landmarks", None) is not None:
-        raise TypeError(
-            f"{kind}(landmarks={model.landmarks}) is not read here: see certificate_ and"
-            " exact_certificate(X, y)."
+        return _by_landmarks(model, data)
+    return list(_scalar_problems(model, data))
+
+
+def _scalar_problems(model: Any, data: Data) -> Iterator[Posed]:
+    """Yield those of one f each."""
+    if isinstance(model, LinearSVR):
+        yield _of_linear_svr(model, data)
+    elif isinstance(model, _LINEAR):
+        yield from _of_classifier(model, data)
+    elif isinstance(model, SVC):
+        yield from _of_svc(model, data)
+    else:
+        yield _of_machine(model, data)
+
+
+def space(model: Any) -> str:
+    """Return in which space the model's problem is posed, where that is not its own."""
+    landmarks = getattr(model, "landmarks", None)
+    return "" if landmarks is None or not reads(model) else f"the span of {landmarks} landmarks"
+
+
+def _of_stream(model: Any, data: Data) -> Iterator[Posed]:
+    """Yield the problems that the weights of a stream answer on a batch, without dual points."""
+    if not hasattr(model, "coef_"):
+        raise AttributeError(
+            "A stream of kernel expansions is not kept, so there is no problem to certify after"
+            " partial_fit. Fit to a batch that is at hand."
         )
-    if getattr(model, "C", 1.0) == math.inf and not isinstance(model, (SVC, LinearSVC)):
-        raise TypeError(f"{kind}(C=inf) is not read here: its proof is certificate_.")
+    if model.multi_class != "ovr" and len(model.classes_) > 2:
+        raise AttributeError(
+            f"A stream with multi_class={model.multi_class!r} has no problems of a batch. Certify"
+            " one with multi_class='ovr'."
+        )
+    cost, loss = _costs(model, data), CLASSIFICATION[model.loss]
+    how, scaling = intercept_of(model), float(model.intercept_scaling)
+    found = zip(
+        data.against_rest(model.classes_), plain(model.coef_), model.intercept_, strict=True
+    )
+    for (y, label), w, b in found:
+        yield Posed(data.X, y, cost, loss, w, float(b), None, how, scaling, name=label)
+
+
+def _by_landmarks(model: Any, data: Data) -> list[Posed]:
+    """Return the linear problems on the features of the landmarks.
+
+    These are made again from the parameters of the kernel.
+    """
+    basis = data.X[model._space.landmark_indices_]
+    if isinstance(kernel := kernel_of(model, data), Precomputed):
+        basis = data.samples(kernel)[model._space.landmark_indices_]
+    if isinstance(kernel, Linear):
+        kernel = model._space.kernel_
+    features = model._space.transform(data.X)
+    if features.dtype == np.float64:
+        features = kernel(data.samples(kernel), basis) @ model._space.normalization_
+    on_features = Data(np.asarray(features), data.y, _costs(model, data))
+    loss = HINGE
+    if isinstance(model, SVR):
+        loss = regression_loss(EPSILON_INSENSITIVE.name, float(model.epsilon))
+    return [
+        replace(posed, intercept=intercept_of(model), loss=loss)
+        for posed in _scalar_problems(model._engine, on_features)
+    ]
 
 
 def _costs(model: Any, data: Data) -> Array:
     """C_i: C, or 1/(λ Σ weights), times the sample's weight and its class's."""
     lam = getattr(model, "lam", None)
     C = getattr(model, "C", 1.0) if lam is None else 1.0 / (lam * float(data.weight.sum()))
-    cost = (1.0 if math.isinf(C) else float(C)) * data.weight
+    if math.isinf(C):
+        C = 1.0 if hasattr(model, "classes_") else LARGEST_C
+    cost = float(C) * data.weight
     return data.class_costs(cost, _factors(model, data))
 
 
@@ -118,15 +153,9 @@ def _factors(model: Any, data: Data) -> dict[Any, float]:
     return {label: mean / total for label, total in totals.items() if total > 0.0}
 
 
-def _intercept(model: Any) -> Intercept:
-    if not getattr(model, "fit_intercept", True) or isinstance(model, OneClassSVM):
-        return Intercept.NONE
-    return Intercept.PENALIZED if getattr(model, "penalized_intercept", False) else Intercept.FREE
-
-
 def _of_linear_svr(model: LinearSVR, data: Data) -> Posed:
     loss, cost = regression_loss(model.loss, float(model.epsilon)), _costs(model, data)
-    beta, how, scaling = model.solution_.beta, _intercept(model), float(model.intercept_scaling)
+    beta, how, scaling = model.solution_.beta, intercept_of(model), float(model.intercept_scaling)
     b = float(model.intercept_[0])
     return Posed(data.X, data.targets, cost, loss, model.coef_, b, beta, how, scaling)
 
@@ -134,7 +163,7 @@ def _of_linear_svr(model: LinearSVR, data: Data) -> Posed:
 def _of_classifier(model: Any, data: Data) -> Iterator[Posed]:
     """Yield the problems of weights; Pegasos has coefficients of all samples with a kernel."""
     cost, loss = _costs(model, data), CLASSIFICATION[model.loss]
-    how, scaling = _intercept(model), float(model.intercept_scaling)
+    how, scaling = intercept_of(model), float(model.intercept_scaling)
     hard = model.lam is None and math.isinf(model.C)
     if getattr(model, "multi_class", "ovr") == "ovo" and len(model.classes_) > 2:
         for place, (rows, y, label) in enumerate(_pairs(model, data)):
@@ -147,14 +176,24 @@ def _of_classifier(model: Any, data: Data) -> Iterator[Posed]:
     if hasattr(model, "coef_"):
         weights = plain(model.coef_)
     else:
-        kernel = _kernel(model, data)
+        kernel = kernel_of(model, data)
         weights = _scattered(model, plain(model.dual_coef_), len(cost))
     found = zip(data.against_rest(model.classes_), weights, model.intercept_, strict=True)
     for ((y, label), w, b), solution in zip(found, model.solutions_, strict=True):
         beta = solution.beta
         posed = Posed(
-            data.X, y, cost, loss, w, float(b), beta, how, scaling, kernel=kernel, name=label
-        )
+            data.X,
+            y,
+            cost,
+            loss,
+            w,
+            float(b),
+            beta,
+            how,
+            scaling,
+            kernel=kernel,
+            name=label,
+        ).penalized(getattr(model, "penalty", "l2"))
         yield _hard(posed) if hard else posed
 
 
@@ -186,9 +225,9 @@ def _joint(model: Any, data: Data) -> PosedJoint:
     solution, cost, kernel = model.solution_, _costs(model, data), None
     numbers = np.searchsorted(model.classes_, data.y).astype(np.float64)
     scaling = float(getattr(model, "intercept_scaling", 1.0))
-    how, (W, b) = _intercept(model), (solution.w, solution.b)
+    how, (W, b) = intercept_of(model), (solution.w, solution.b)
     if isinstance(model, SVC):
-        kernel = _kernel(model, data)
+        kernel = kernel_of(model, data)
     if len(model.classes_) > 2:
         W = (
             plain(model.coef_)
@@ -205,7 +244,7 @@ def _joint(model: Any, data: Data) -> PosedJoint:
 
 def _of_svc(model: SVC, data: Data) -> Iterator[Posed]:
     """Yield the problems of pairs of classes, or of one against the rest."""
-    cost, kernel = _costs(model, data), _kernel(model, data)
+    cost, kernel = _costs(model, data), kernel_of(model, data)
     hard = not isinstance(model, NuSVC) and math.isinf(model.C)
     if model.multi_class == "ovo" or len(model.classes_) == 2:
         sign = -1.0 if len(model.classes_) == 2 else 1.0
@@ -215,13 +254,13 @@ def _of_svc(model: SVC, data: Data) -> Iterator[Posed]:
             model.n_support_,
             sign * plain(model.dual_coef_),
             sign * model.intercept_,
-            _intercept(model),
+            intercept_of(model),
         )
         found = list(machines.pairs(machine, data, cost, model.classes_))
         betas = list(_betas_of_pairs(model, data))
     else:
         weights = _scattered(model, plain(model.dual_coef_), len(cost))
-        X, how = data.samples(kernel), _intercept(model)
+        X, how = data.samples(kernel), intercept_of(model)
         found = [
             Posed(X, y, cost, HINGE, w, float(b), None, how, kernel=kernel, name=label)
             for (y, label), w, b in zip(
@@ -266,12 +305,12 @@ def _with_rho(model: NuSVC, posed: Posed, place: int) -> Posed:
 
 def _of_machine(model: Any, data: Data) -> Posed:
     """Return the problem of regression, or of one class."""
-    kernel, cost = _kernel(model, data), _costs(model, data)
+    kernel, cost = kernel_of(model, data), _costs(model, data)
     X, coef = data.samples(kernel), _scattered(model, plain(model.dual_coef_), len(cost))
     y = np.ones(len(cost)) if isinstance(model, OneClassSVM) else data.targets
     posed = Posed(
         X, y, cost, EPSILON_INSENSITIVE, coef[0], 0.0, model.solution_.beta,
-        _intercept(model), kernel=kernel,
+        intercept_of(model), kernel=kernel,
     )  # fmt: skip
     if isinstance(model, OneClassSVM):
         rho = float(model.offset_[0]) / (1.0 - 1e-6)  # samples on the edge are inside
@@ -296,53 +335,3 @@ def _shifts(model: Any, kernel: Kernel | None) -> Array:
     if not isinstance(kernel, Linear) or kernel.origin is None:
         return np.zeros(1)
     return np.asarray(np.atleast_2d(plain(model.coef_)) @ kernel.origin)
-
-
-def _kernel(model: Any, data: Data) -> Kernel:
-    """Return the kernel of the parameters, every one of them a number."""
-    given, weight = model.kernel, data.weight / data.weight.max()
-    if callable(given):
-        return as_kernel(given).fitted(data.X, weight)
-    if given == "linear":
-        free = _intercept(model) is Intercept.FREE
-        return Linear(robust_origin(data.X) if free else None)
-    named: dict[str, Callable[[], Kernel]] = {
-        "precomputed": lambda: Precomputed(data.X),
-        "cosine": Cosine,
-        "histogram_intersection": HistogramIntersection,
-        "chi2": lambda: ChiSquared(1.0 if isinstance(model.gamma, str) else model.gamma),
-        "poly": lambda: Polynomial(_gamma(model.gamma, data.X, weight), model.degree, model.coef0),
-        "sigmoid": lambda: Sigmoid(_gamma(model.gamma, data.X, weight), model.coef0),
-        "laplacian": lambda: Laplacian(_gamma(model.gamma, data.X, weight)),
-        "rbf": lambda: Gaussian(_gamma(model.gamma, data.X, weight)),
-    }
-    return named[given]()
-
-
-def _gamma(rule: float | str, X: Matrix, weight: Array) -> float:
-    """Return 1/(d var X), 1/d or 1 over the median squared distance, or the number itself."""
-    if not isinstance(rule, str):
-        return float(rule)
-    if rule == "auto":
-        return 1.0 / int(X.shape[1])
-    if rule == "scale":
-        total = float(weight.sum()) * X.shape[1]
-        mean = float((weight @ X).sum()) / total
-        apart = _squares(X, mean)
-        variance = float(weight @ apart) / total
-        return 1.0 / (int(X.shape[1]) * variance) if variance > 0.0 else 1.0
-    rows = np.flatnonzero(weight)
-    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), _MEDIAN_SAMPLES)).astype(int)]
-    some = X[rows].toarray() if sparse.issparse(X) else X[rows].astype(np.float64)
-    apart = np.array([((some - row) ** 2).sum(axis=1) for row in some])
-    median = float(np.median(apart[np.triu_indices(len(rows), 1)])) if len(rows) > 1 else 0.0
-    return 1.0 / median if median > 0.0 else 1.0
-
-
-def _squares(X: Matrix, mean: float) -> Array:
-    """Σ_j (x_j − mean)² of each row."""
-    if not sparse.issparse(X):
-        return np.asarray(((X.astype(np.float64) - mean) ** 2).sum(axis=1))
-    stored = sparse.csr_array(((X.data - mean) ** 2, X.indices, X.indptr), shape=X.shape)
-    lacking = X.shape[1] - np.diff(X.indptr)
-    return np.asarray(np.ravel(stored.sum(axis=1)) + lacking * mean**2)

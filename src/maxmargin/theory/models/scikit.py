@@ -12,7 +12,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.data.arrays import Array
-from maxmargin.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid, User
+from maxmargin.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from maxmargin.losses import CLASSIFICATION, regression_loss
 from maxmargin.objectives import Intercept
 from maxmargin.theory.models import machines
@@ -92,7 +92,7 @@ def _machine(model: Any, data: Data) -> Machine:
 
 def _kernel(model: Any, data: Data) -> Kernel:
     if callable(model.kernel):
-        return User(model.kernel)
+        return Precomputed(data.X)
     gamma = model._gamma if model.kernel in ("rbf", "poly", "sigmoid") else 1.0
     named: dict[str, Kernel] = {
         "linear": Linear(),
@@ -105,18 +105,15 @@ def _kernel(model: Any, data: Data) -> Kernel:
 
 
 def _of_linear_svc(model: Any, data: Data) -> list[Posed] | list[PosedJoint]:
-    if model.penalty != "l2":
-        raise ValueError(
-            f"certify is for problems with the term ½‖w‖², and this model has"
-            f" penalty={model.penalty!r}. Give one with penalty='l2', or fit"
-            " maxmargin.LinearSVC(penalty='l1'), whose certificate_ proves its answer."
-        )
     factors, cost = _factors(model, data, weighted=True), model.C * data.weight
     how, scaling = _intercept(model)
     if model.multi_class == "crammer_singer":
         return [_joint(model, data, data.class_costs(cost, factors), how, scaling)]
     posed = _against_rest(model, data, cost, factors)
-    return [replace(problem, intercept=how, scaling=scaling) for problem in posed]
+    return [
+        replace(problem, intercept=how, scaling=scaling).penalized(model.penalty)
+        for problem in posed
+    ]
 
 
 def _joint(model: Any, data: Data, cost: Array, how: Intercept, scaling: float) -> PosedJoint:
@@ -146,10 +143,12 @@ def _intercept(model: Any) -> tuple[Intercept, float]:
 
 def _of_sgd(model: Any, data: Data) -> Iterator[Posed]:
     """α/2 ‖w‖² + mean loss, divided by α: C = 1/(n α). Its intercept is free."""
-    if model.loss not in ("hinge", "squared_hinge") or model.penalty != "l2":
+    hinges = {"l2": ("hinge", "squared_hinge"), "l1": ("squared_hinge",)}
+    if model.loss not in hinges.get(model.penalty, ()):
         raise ValueError(
             f"SGDClassifier(loss={model.loss!r}, penalty={model.penalty!r}) is no support vector"
-            " machine. Certify one with loss='hinge' or 'squared_hinge' and penalty='l2'."
+            " machine. Certify one with loss='hinge' or 'squared_hinge' and penalty='l2', or with"
+            " loss='squared_hinge' and penalty='l1'."
         )
     if model.early_stopping:
         raise ValueError(
@@ -160,7 +159,7 @@ def _of_sgd(model: Any, data: Data) -> Iterator[Posed]:
     factors = _factors(model, data, weighted=False)
     how = Intercept.FREE if model.fit_intercept else Intercept.NONE
     for posed in _against_rest(model, data, C * data.weight, factors):
-        yield replace(posed, intercept=how)
+        yield replace(posed, intercept=how).penalized(model.penalty)
 
 
 def _against_rest(
