@@ -116,6 +116,20 @@ def class_costs(cost: Array, class_weight: Any, classes: NDArray[Any], y: NDArra
     return weighted
 
 
+def costs_against_rest(
+    cost: Array, class_weight: Any, classes: NDArray[Any], y: NDArray[Any]
+) -> list[Array]:
+    """C_i of each class against the rest, which has no class weight: as in LIBLINEAR."""
+    if class_weight is None:
+        return [cost] * len(classes)
+    factors = class_factors(cost, class_weight, classes, y)
+    weighted = [
+        np.where(y == label, cost * factor, cost)
+        for label, factor in zip(classes, factors, strict=True)
+    ]
+    return [np.where(each < _TINY, 0.0, each) for each in weighted]
+
+
 def class_labels(y: NDArray[Any]) -> NDArray[Any]:
     """Return the distinct labels, or refuse what is none; whole numbers are labels."""
     kind = y.dtype.kind

@@ -26,8 +26,15 @@ from maxmargin.objectives.base import Intercept
 class Posing:
     """The problems that were solved: rows, targets and costs of each."""
 
-    def __init__(self, rows: list[NDArray[np.intp]], targets: list[Array], cost: Array) -> None:
+    def __init__(
+        self,
+        rows: list[NDArray[np.intp]],
+        targets: list[Array],
+        cost: Array,
+        costs: list[Array] | None = None,
+    ) -> None:
         self.rows, self.targets, self.cost = rows, targets, cost
+        self.costs = costs or [cost] * len(rows)  # of all samples, in each problem
 
     @classmethod
     def of_classes(
@@ -51,15 +58,15 @@ class Posing:
     ) -> list[Approximation]:
         """Join them with their linear solutions and the kernel expansions of these."""
         found = []
-        for rows, target, solution, (coef, b) in zip(
-            self.rows, self.targets, solutions, expansions, strict=True
+        for rows, target, cost, solution, (coef, b) in zip(
+            self.rows, self.targets, self.costs, solutions, expansions, strict=True
         ):
             if len(solution.beta) != len(rows):
                 raise ValueError(
                     f"X has {len(self.cost)} rows; the fit had others. exact_certificate needs the"
                     " rows, labels and weights of the fit."
                 )
-            found.append(Approximation(rows, target, self.cost[rows], solution.beta, coef, b))
+            found.append(Approximation(rows, target, cost[rows], solution.beta, coef, b))
         return found
 
 

@@ -37,9 +37,8 @@ def check_l1(model: Any) -> None:
         )
 
 
-def fit_l1(model: LinearModel, X: Matrix, y: Any, targets: list[Array], cost: Array) -> None:
+def fit_l1(model: LinearModel, X: Matrix, y: Any, targets: list[Array], costs: list[Array]) -> None:
     """Solve one problem for each column of targets and store what was learnt."""
-    costs = [cost] * len(targets)
     model._fit_targets(X, y, targets, costs, SQUARED_HINGE, kind=L1Objective, solver=L1())
 
 

@@ -121,16 +121,23 @@ class ProbabilisticClassifier:
         return np.asarray(np.log(self.predict_proba(X)))
 
     def _keep_for_probabilities(
-        self, X: Matrix, y: NDArray[Any], cost: Array, members: list[NDArray[np.intp]] | None
+        self,
+        X: Matrix,
+        y: NDArray[Any],
+        cost: Array,
+        members: list[NDArray[np.intp]] | None,
+        costs: list[Array] | None = None,
     ) -> None:
         """Keep what a map will be fitted to: a copy of at most some thousand of the rows.
 
-        Where pairs are solved, `members` has the rows of each.
+        Where pairs are solved, `members` has the rows of each. `cost` weighs the samples, and is
+        that of every problem unless `costs` has one for each.
         """
+        costs = costs or [cost] * len(self._expansions())
         numbers = np.searchsorted(self.classes_, y)
         places, stands_for = _sampled(X, numbers)
         if len(places) < X.shape[0] and not self._geometry().soft:
-            every = np.union1d(places, self._spanning(cost, members, len(places)))
+            every = np.union1d(places, self._spanning(costs, members, len(places)))
             counted = np.zeros(len(every))
             counted[np.searchsorted(every, places)] = stands_for
             places, stands_for = every, counted
@@ -139,18 +146,25 @@ class ProbabilisticClassifier:
         for name in ("_probabilities", "feature_names_in_"):
             vars(model).pop(name, None)
         training = Training(
-            model, X[places], places, members, numbers[places], cost[places], stands_for
+            model,
+            X[places],
+            places,
+            members,
+            numbers[places],
+            cost[places],
+            [each[places] for each in costs],
+            stands_for,
         )
         self._probabilities = LazyMap(training.fitted_map)
         if getattr(self, "probability", False) not in (False, "deprecated"):
             self._probabilities.get()
 
     def _spanning(
-        self, cost: Array, members: list[NDArray[np.intp]] | None, most: int
+        self, costs: list[Array], members: list[NDArray[np.intp]] | None, most: int
     ) -> NDArray[np.intp]:
         """Return the places of the samples whose span counts, of all problems together."""
         expansions, found = self._expansions(), []
-        for problem, (coef, unit) in enumerate(expansions):
+        for problem, ((coef, unit), cost) in enumerate(zip(expansions, costs, strict=True)):
             rows = members[problem] if members else np.arange(len(cost))
             inside = rows[free(np.abs(coef), cost[rows] / unit)]
             found.append(_thinned(inside, most // len(expansions)))
@@ -159,7 +173,7 @@ class ProbabilisticClassifier:
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """Samples of a fitted model, with the numbers of their classes and their costs.
+    """Samples of a fitted model: the numbers of their classes, their costs, those in each problem.
 
     `places` are theirs in the training data, of which each stands for so many; for 0 if it is only
     here because others are in its span.
@@ -171,6 +185,7 @@ class Training:
     members: list[NDArray[np.intp]] | None
     numbers: NDArray[np.intp]
     cost: Array
+    costs: list[Array]
     stands_for: Array
 
     def fitted_map(self) -> ProbabilityMap:
@@ -189,9 +204,10 @@ class Training:
         geometry = self.model._geometry()
         expansions = self.model._expansions()
         members: Sequence[Any] = self.members or [None] * len(expansions)
-        for column, ((coef, unit), rows) in enumerate(zip(expansions, members, strict=True)):
+        problems = zip(expansions, members, self.costs, strict=True)
+        for column, ((coef, unit), rows, cost) in enumerate(problems):
             some, own = self._sampled_of(coef, rows)
-            squares = self._squared_spans(some, np.abs(own), self.cost[some] / unit, geometry)
+            squares = self._squared_spans(some, np.abs(own), cost[some] / unit, geometry)
             yield some, column, own * squares
 
     def _sampled_of(

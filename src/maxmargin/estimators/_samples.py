@@ -12,7 +12,7 @@ from sklearn.utils.validation import _num_samples
 
 from maxmargin.data.arrays import Array
 from maxmargin.data.checks import LARGEST_C
-from maxmargin.data.targets import class_costs, class_members, sample_costs
+from maxmargin.data.targets import class_costs, class_members, costs_against_rest, sample_costs
 from maxmargin.estimators._checks import checked_targets, without_names
 from maxmargin.estimators._sample_table import HardMarginPart, JointPart, Part, SampleTable
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets
@@ -73,18 +73,18 @@ def parts_of(model: Any, X: Any, y: Any, sample_weight: Any = None) -> list[Part
     """Return the problems that the model has solved, on its training samples."""
     solutions = model._solved_here("table of samples")
     X, y = _checked(model, X, y)
-    cost, hard = _costs(model, X, y, sample_weight)
+    costs, hard = _costs(model, X, y, sample_weight)
     if solutions[0].beta.ndim == 2:
-        return [_joint_part(without_names(model), solutions[0], X, y, cost)]
+        return [_joint_part(without_names(model), solutions[0], X, y, costs[0])]
     posed = _posed(without_names(model), X, y, len(solutions))
     return [
-        _part(model, place, *pair, cost, HardMarginPart if hard else Part)
-        for place, pair in enumerate(zip(solutions, posed, strict=True))
+        _part(model, place, *triple, HardMarginPart if hard else Part)
+        for place, triple in enumerate(zip(solutions, posed, costs, strict=True))
     ]
 
 
-def _costs(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, bool]:
-    """Return C_i, of a hard margin 1 × the weight, and whether the margin is hard."""
+def _costs(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[list[Array], bool]:
+    """Return C_i of each problem, of a hard margin 1 × the weight, and if the margin is hard."""
     lam = getattr(model, "lam", None)
     C = None if not hasattr(model, "C") and hasattr(model, "lam") else getattr(model, "C", 1.0)
     infinite = lam is None and math.inf == C
@@ -92,9 +92,12 @@ def _costs(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, bool]
     if infinite:
         C = 1.0 if hard else LARGEST_C
     cost = sample_costs(np.empty((_num_samples(X), 0)), C, lam, sample_weight)
-    if hasattr(model, "classes_"):
-        cost = class_costs(cost, model.class_weight, model.classes_, y)
-    return cost, hard
+    if not hasattr(model, "classes_"):
+        return [cost], hard
+    if getattr(model, "_rest_has_no_weight", False):
+        return costs_against_rest(cost, model.class_weight, model.classes_, y), hard
+    cost = class_costs(cost, model.class_weight, model.classes_, y)
+    return [cost] * len(model.solutions_), hard
 
 
 class _Posed(NamedTuple):

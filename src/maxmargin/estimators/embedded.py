@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter, validate_data
 
 from maxmargin.data.arrays import Array
-from maxmargin.data.targets import class_costs, real_targets, sample_costs
+from maxmargin.data.targets import class_costs, costs_against_rest, real_targets, sample_costs
 from maxmargin.embeddings import Nystroem
 from maxmargin.embeddings.certificates import (
     MAX_VALUES,
@@ -274,9 +274,13 @@ class EmbeddedSVC(ClassifierMixin, EmbeddedModel):  # noqa: D101 - the docstring
 
     def _posing(self, y: Any, cost: Array) -> Posing:
         labels, svm = np.asarray(y), self.svm_
-        cost = class_costs(cost, getattr(svm, "class_weight", None), self.classes_, labels)
+        weight = getattr(svm, "class_weight", None)
+        weighted = class_costs(cost, weight, self.classes_, labels)
         pairs = svm.multi_class == "ovo"
-        return Posing.of_classes(labels, self.classes_, cost, pairs=pairs)
+        posing = Posing.of_classes(labels, self.classes_, weighted, pairs=pairs)
+        if getattr(svm, "_rest_has_no_weight", False):
+            posing.costs = costs_against_rest(cost, weight, self.classes_, labels)
+        return posing
 
 
 class EmbeddedSVR(RegressorMixin, EmbeddedModel):  # noqa: D101 - the docstring is composed

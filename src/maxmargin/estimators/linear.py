@@ -22,6 +22,7 @@ from maxmargin.data.targets import (
     check_several_classes,
     class_costs,
     class_members,
+    costs_against_rest,
     real_targets,
     sample_costs,
 )
@@ -122,7 +123,7 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
         positive for the first of the pair. Two classes have one row, positive for the second,
         whatever the choice.
     class_weight : dict, "balanced" or None, default=None
-        Factors of C by class.
+        Factors of C by class. One against the rest, the rest has none, as in LIBLINEAR.
     n_jobs : int or None, default=None
         Threads over the classes or pairs; "crammer_singer" uses one.
 
@@ -195,26 +196,43 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
         sparse = self.penalty == "l1"
         if not sparse and self._hard():
             return self._fit_hard(X, y, sample_weight)
-        cost = sample_costs(X, self.C, self.lam, sample_weight)
-        cost = class_costs(cost, self.class_weight, classes, y)
+        unweighted = sample_costs(X, self.C, self.lam, sample_weight)
+        cost = class_costs(unweighted, self.class_weight, classes, y)
         check_several_classes(classes, y, cost)
         self.classes_ = classes
-        if self.penalty == "l1":
-            fit_l1(self, X, y, binary_targets(y, classes), cost)
-        elif kind == "crammer_singer":
+        costs = None
+        if kind == "crammer_singer":
             self._fit_joint(X, y, cost)
         elif kind == "ovr" or len(classes) == 2:
             targets = binary_targets(y, classes)
-            numbers = None
-            if len(targets) > 1:
-                numbers = np.searchsorted(classes, y).astype(np.int32)
-            self._fit_targets(X, y, targets, [cost] * len(targets), loss, numbers=numbers)
+            costs = [cost]
+            if len(classes) > 2:
+                costs = costs_against_rest(unweighted, self.class_weight, classes, y)
+            self._fit_against_rest(X, y, targets, costs, loss)
         else:
             members, targets = pair_targets(class_members(y, classes))
-            costs = [cost[rows] for rows in members]
-            self._fit_targets(X, y, targets, costs, loss, members=members)
-        self._keep_for_probabilities(X, y, cost, self._members)
+            of_pairs = [cost[rows] for rows in members]
+            self._fit_targets(X, y, targets, of_pairs, loss, members=members)
+        self._keep_for_probabilities(X, y, cost, self._members, costs)
         return self
+
+    @property
+    def _rest_has_no_weight(self) -> bool:
+        """Whether class weights are those of one class each, against a rest without."""
+        several = self.multi_class == "ovr" and len(self.classes_) > 2
+        return several and (self.penalty == "l1" or not self._hard())
+
+    def _fit_against_rest(
+        self, X: Matrix, y: Any, targets: list[Array], costs: list[Array], loss: Loss
+    ) -> None:
+        """Solve one problem for each class, or the only one of two."""
+        if self.penalty == "l1":
+            fit_l1(self, X, y, targets, costs)
+            return
+        numbers = None
+        if len(targets) > 1 and self.class_weight is None:  # one cost for all of them
+            numbers = np.searchsorted(self.classes_, y).astype(np.int32)
+        self._fit_targets(X, y, targets, costs, loss, numbers=numbers)
 
     def _completed(self, cost: CostEstimate, data: Sampled, parts: list[Part]) -> CostEstimate:
         found = super()._completed(cost, data, parts)

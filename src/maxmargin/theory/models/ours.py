@@ -7,7 +7,7 @@ rest on the code that made the claim.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -132,14 +132,18 @@ def _by_landmarks(model: Any, data: Data) -> list[Posed]:
     ]
 
 
-def _costs(model: Any, data: Data) -> Array:
-    """C_i: C, or 1/(λ Σ weights), times the sample's weight and its class's."""
+def _costs(model: Any, data: Data, weighted: Container[Any] | None = None) -> Array:
+    """C_i: C, or 1/(λ Σ weights), times the sample's weight and that of its class.
+
+    If some classes are `weighted`, the others have no weight.
+    """
     lam = getattr(model, "lam", None)
     C = getattr(model, "C", 1.0) if lam is None else 1.0 / (lam * float(data.weight.sum()))
     if math.isinf(C):
         C = 1.0 if hasattr(model, "classes_") else LARGEST_C
-    cost = float(C) * data.weight
-    return data.class_costs(cost, _factors(model, data))
+    cost, factors = float(C) * data.weight, _factors(model, data)
+    some = {label: each for label, each in factors.items() if not weighted or label in weighted}
+    return data.class_costs(cost, some)
 
 
 def _factors(model: Any, data: Data) -> dict[Any, float]:
@@ -179,8 +183,10 @@ def _of_classifier(model: Any, data: Data) -> Iterator[Posed]:
         kernel = kernel_of(model, data)
         weights = _scattered(model, plain(model.dual_coef_), len(cost))
     found = zip(data.against_rest(model.classes_), weights, model.intercept_, strict=True)
-    for ((y, label), w, b), solution in zip(found, model.solutions_, strict=True):
-        beta = solution.beta
+    for place, ((y, label), w, b) in enumerate(found):
+        if getattr(model, "_rest_has_no_weight", False):
+            cost = _costs(model, data, [model.classes_[place]])
+        beta = model.solutions_[place].beta
         posed = Posed(
             data.X,
             y,
