@@ -334,9 +334,9 @@ class Removals(Optimum):
         joins with the target f(x_i) − s δ and −s μ, and free support vectors take s μ η_j, with
         Σ η = 1 and any μ > 0 that the boxes allow: D + μ (δ + s Σ η_j e_j) − ½ μ² S², where e_j is
         by how much x_j misses its edge and S = ‖x_i − Σ η_j x_j‖. But P* ≤ D + G, so that
-        δ ≤ G/μ + ½ μ S² − s Σ η_j e_j. Here η is in proportion to the room. Where Σ β = ν is not 0,
-        but for rounding, these samples take −ν η_j too, for which μ ≥ |ν| must leave room: G is then
-        more by |ν Σ η_j e_j|, and S by ‖Σ η_j x_j‖ |ν|/μ.
+        δ ≤ G/μ + ½ μ S² − s Σ η_j e_j. Here η is in proportion to the room. Where rounding makes
+        Σ β = ν other than 0, these samples take −ν η_j too, for which μ ≥ |ν| must leave room: G is
+        then more by |ν Σ η_j e_j|, and S by ‖Σ η_j x_j‖ |ν|/μ.
         """
         square = self.K[samples, samples] - self.curvature[samples]
         if not self.machine.free:
