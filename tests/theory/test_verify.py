@@ -307,3 +307,12 @@ def test_weights_that_separate_nothing_have_no_finite_primal():
     model.coef_ = model.solution_.w.reshape(1, -1).copy()
     failures = {check.name for check in verify(model, X, y).failures}
     assert {"primal", "gap", "sum of slacks"} <= failures
+
+
+def test_a_hard_margin_that_was_stopped_before_it_separates_is_verified():
+    rng = np.random.default_rng(300065)
+    X, y = rng.normal(size=(40, 2)), np.where(rng.random(40) < 0.5, 1, -1)
+    with pytest.warns(UserWarning, match="stopped by max_iter"):
+        model = SVC(C=math.inf, gamma=0.5, max_iter=1).fit(X, y)
+    assert model.certificate_.gap == math.inf
+    assert verify(model, X, y)

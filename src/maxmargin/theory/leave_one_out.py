@@ -43,7 +43,8 @@ class LeaveOneOut(Result):
         Which samples these are; those of weight 0 are left out.
     values : ndarray
         Of two classes y_i f(x_i) of the machine without sample i, where a refit was made, else with
-        it: exact in sign. −∞ for the only sample of its class. Of several classes a row for each
+        it: exact in sign. −∞ for the only sample of its class if the intercept is free; else the
+        problem of one class has a solution. Of several classes a row for each
         sample with f of every problem, without the sample where that has it.
     n_support, n_refits : int
         Support vectors of all problems, and how many of these took a refit.

@@ -255,8 +255,9 @@ def _relative(claim: Certificate, found: Values, rounding: float, tol: float) ->
     """Check the claimed fraction of the optimum, and that "optimal" means tol."""
     size = max(found.dual, -found.primal)
     if found.gap > 1e3 * rounding and size > 0.0:
-        share = found.gap / size
-        holds = share <= claim.relative_gap * (1.0 + 1e-6) + rounding / size
+        share = found.gap / size if math.isfinite(found.gap) else math.inf
+        allowed = claim.relative_gap * (1.0 + 1e-6) + rounding / size
+        holds = share == claim.relative_gap or share <= allowed
         yield Check("relative gap", holds, claim.relative_gap, share)
     if claim.status is Status.OPTIMAL:
         yield Check("relative gap ≤ tol", claim.relative_gap <= tol)
