@@ -69,7 +69,7 @@ def test_a_terminal_shows_one_line(model, data, terminal):
     states = [state.split("\x1b")[0] for state in seen.strip().split("\r")[1:]]
     assert states
     assert all(len(state) < 60 for state in states if state)
-    assert states[-1].startswith(type(model).__name__) or "Quiet" in states[-1]
+    assert states[-1].startswith(type(model).__name__)
     assert re.search(r"iteration +\d+  gap \S+ of", states[-1])
     if len(getattr(model, "solutions_", ())) > 1:
         assert "[3/3]" in states[-1]

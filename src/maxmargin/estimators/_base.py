@@ -104,6 +104,7 @@ class CertifiedModel(CostMixin, SamplesMixin, Reported, CallbackSupportMixin, Ba
 
     solutions_: tuple[Solution, ...]
     n_features_in_: int
+    _works_for = ""  # name of the estimator whose engine this is, which gives the warnings
     _no_limit: tuple[int | None, ...] = (None, -1)  # values of max_iter; -1 is scikit-learn's
 
     def _check_training(self, X: Any, y: Any, **numeric: bool) -> Any:
@@ -288,6 +289,8 @@ class CertifiedModel(CostMixin, SamplesMixin, Reported, CallbackSupportMixin, Ba
 
         Of what it may be worth one thing is said; `trap` is asked last.
         """
+        if self._works_for:
+            return
         with interruptible() as interrupt:
             if interrupt.pressed:
                 return  # `fitting` raises Ctrl-C, with the same words

@@ -42,7 +42,7 @@ class Progress:
         self._lines: ReportLines | None = None
         if estimator.verbose:
             stopping = estimator._stopping()
-            name = type(estimator).__name__
+            name = estimator._works_for or type(estimator).__name__
             self._lines = ReportLines(name, n_classes, stopping.tol, stopping.max_time)
         self._data = {"X": X, "y": y}
         self._rebuild = rebuild
