@@ -99,7 +99,8 @@ LIMITS = entries("max_iter max_time warm_start")
 EXPANSION = entries("support_ support_vectors_ n_support_ dual_coef_ coef_ intercept_")
 PROOF = entries("certificate_ solutions_ history_ alpha_ n_iter_ fit_status_ shape_fit_")
 
-LINEAR_PARAMETERS = """dual : "auto" or bool, default="auto"
+LINEAR_PARAMETERS = """\
+dual : "auto" or bool, default="auto"
         Accepted for scikit-learn's sake: the solver looks at both problems, whatever it is.
     tol : float, default=1e-3
         Relative duality gap to prove: the objective is within this fraction of the optimum.
@@ -129,7 +130,8 @@ LINEAR_PARAMETERS = """dual : "auto" or bool, default="auto"
     warm_start : bool, default=False
         Start where the last fit ended, if the number of samples and classes is the same."""
 
-LINEAR_ATTRIBUTES = """coef_ : ndarray of shape (n_problems, n_features), or (n_features,) in regression
+LINEAR_ATTRIBUTES = """\
+coef_ : ndarray of shape (n_problems, n_features), or (n_features,) in regression
         The weights: one row, or one for each class where there are more than two.
     intercept_ : ndarray of shape (n_problems,)
         The intercepts.
