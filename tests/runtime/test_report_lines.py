@@ -76,10 +76,10 @@ def test_a_terminal_shows_one_line(model, data, terminal):
 
 
 class Failing:
-    """A callback that fails at the second look."""
+    """A callback that fails at the second gap check."""
 
     def __init__(self):
-        self.looks = 0
+        self.checks = 0
 
     def setup(self, estimator, context):
         """Nothing to prepare."""
@@ -87,8 +87,8 @@ class Failing:
     teardown = on_fit_task_begin = setup
 
     def on_fit_task_end(self, estimator, context, **_):
-        self.looks += context.task_name == "look"
-        if self.looks == 2:
+        self.checks += context.task_name == "gap check"
+        if self.checks == 2:
             raise RuntimeError("enough")
 
 

@@ -106,9 +106,9 @@ class Progress:
             with self._lock:
                 if w is not None:
                     self._solutions[task] = under_way(record, w, b, loss)
-                look = context.subcontext(task_name="look")
-                look.call_on_fit_task_begin(estimator=self._estimator)
-                return self._end(look, changed=w is not None)
+                check = context.subcontext(task_name="gap check")
+                check.call_on_fit_task_begin(estimator=self._estimator)
+                return self._end(check, changed=w is not None)
 
         yield report
         if lines:
