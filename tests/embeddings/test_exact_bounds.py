@@ -247,3 +247,12 @@ def test_an_infinite_limit_is_a_whole_pass():
     X, y = moons()
     bounds = SVC(landmarks=10).fit(X, y).exact_certificate(X, y, max_values=np.inf)
     assert isinstance(bounds, ExactCertificate)
+
+
+@pytest.mark.parametrize("weight", [None, np.linspace(0.0, 2.0, 60)])
+def test_an_infinite_cost_of_a_regression_is_that_of_the_fit(weight):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    target = np.sin(X[:, 0])
+    some = SVR(C=np.inf, landmarks=60).fit(X, target, weight)
+    exact = SVR(C=np.inf).fit(X, target, weight)
+    assert_brackets(some.exact_certificate(X, target, weight), exact)

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_moons, make_swiss_roll
 from sklearn.manifold import LocallyLinearEmbedding as PeerLLE
 from sklearn.manifold import SpectralEmbedding
-from sklearn.neighbors import KNeighborsTransformer
+from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 
 from maxmargin.embeddings import LaplacianEigenmaps, LocallyLinearEmbedding
@@ -236,3 +236,36 @@ def test_long_rows_are_found_again():
     again = X.copy()
     again[0, 0] = 0.0
     np.testing.assert_array_equal(model.transform(again), model.embedding_)
+
+
+def in_pieces(count=30):
+    """Return rows whose graph of neighbours has at least `count` pieces, more than 600 in all."""
+    random = np.random.default_rng(0)
+    return np.vstack([random.normal(size=(30, 4)) + 100.0 * place for place in range(count)])
+
+
+@pytest.mark.filterwarnings("ignore:The graph of the samples has")
+@pytest.mark.parametrize("k", [3, 20, 40])
+def test_no_copy_of_a_repeated_eigenvalue_is_missed(k):
+    X = in_pieces()
+    model = LaplacianEigenmaps(k, n_neighbors=15).fit(X)
+    graph = NearestNeighbors(n_neighbors=15).fit(X).kneighbors_graph(X)
+    W = 0.5 * (graph + graph.T).toarray()
+    np.fill_diagonal(W, 0.0)
+    root = np.sqrt(W.sum(axis=1))
+    A = W / root / root[:, np.newaxis]
+    np.testing.assert_allclose(model.eigenvalues_, np.linalg.eigvalsh(A)[-2 : -k - 2 : -1])
+    vectors = model.embedding_ * root[:, np.newaxis]
+    np.testing.assert_allclose(A @ vectors, vectors * model.eigenvalues_, atol=1e-9)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), atol=1e-9)
+    np.testing.assert_allclose(root @ vectors, 0.0, atol=1e-9)  # none is the constant one
+
+
+@pytest.mark.filterwarnings("ignore:The graph of the samples has")
+def test_pieces_have_places_of_their_own():
+    X = in_pieces(5)
+    Z = LaplacianEigenmaps(4, n_neighbors=15).fit_transform(X)
+    places = np.unique(Z.round(9), axis=0)
+    assert len(places) == 5
+    new = LaplacianEigenmaps(4, n_neighbors=15).fit(X).transform(X[::30] + 1e-3)
+    np.testing.assert_allclose(new, Z[::30], atol=1e-9)

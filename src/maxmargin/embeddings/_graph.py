@@ -59,9 +59,9 @@ def refuse_negative(W: Any) -> Any:
     return W
 
 
-def warn_if_disconnected(W: Any, n_components: int) -> None:
-    """Say what a graph of several pieces does to an embedding."""
-    pieces = int(connected_components(W, directed=False, return_labels=False))
+def pieces_of(W: Any, n_components: int) -> NDArray[np.int32]:
+    """Return the number of the connected piece of each row, and say what several pieces do."""
+    pieces, label = connected_components(W, directed=False)
     if pieces > 1:
         warnings.warn(
             f"The graph of the samples has {pieces} pieces that are not connected: the first"
@@ -70,6 +70,7 @@ def warn_if_disconnected(W: Any, n_components: int) -> None:
             UserWarning,
             stacklevel=3,
         )
+    return np.asarray(label)
 
 
 def warn_of_isolated(count: int) -> None:

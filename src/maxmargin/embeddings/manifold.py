@@ -18,14 +18,14 @@ from maxmargin.embeddings._graph import (
     barycentric_weights,
     nearest_stored,
     neighbours,
+    pieces_of,
     refuse_few,
     refuse_negative,
     refuse_negative_distances,
-    warn_if_disconnected,
     warn_of_isolated,
     zero_distances,
 )
-from maxmargin.embeddings._spectra import largest_eigenvectors, smallest_eigenvectors
+from maxmargin.embeddings._spectra import normalized_eigenvectors, smallest_eigenvectors
 from maxmargin.kernels import Gaussian, Kernel, as_kernel
 from maxmargin.kernels.pairwise import plain
 
@@ -113,8 +113,7 @@ class LaplacianEigenmaps(Embedding):
         if n < 3:
             raise ValueError(f"n_samples = {n}: a graph to embed needs 3 samples at least.")
         W = self._training_affinities(X)
-        warn_if_disconnected(W, k)
-        self._embed(W, min(k, n - 1))
+        self._embed(W, pieces_of(W, k), min(k, n - 1))
         by_graph = self.affinity == "precomputed_nearest_neighbors"
         self._known = None if by_graph else KnownRows(X)
         return self
@@ -162,20 +161,12 @@ class LaplacianEigenmaps(Embedding):
         gamma = 1.0 / X.shape[1] if self.gamma is None else self.gamma
         return Gaussian(check_positive("gamma", gamma, advice="None: 1/n_features.")).fitted(X)
 
-    def _embed(self, W: Any, k: int) -> None:
+    def _embed(self, W: Any, pieces: NDArray[np.int32], k: int) -> None:
         """Keep the eigenvectors that follow the constant one."""
         W = _without_diagonal(W)
+        values, vectors = normalized_eigenvectors(W, pieces, k + 1)
         degree = np.asarray(W.sum(axis=1)).ravel()
-        isolated = degree == 0.0
-        root = np.sqrt(np.where(isolated, 1.0, degree))
-        if sparse.issparse(W):
-            scale = sparse.diags(1.0 / root)
-            normalized = (scale @ W @ scale + sparse.diags(isolated.astype(np.float64))).tocsr()
-        else:
-            normalized = W / root / root[:, np.newaxis]
-            normalized[isolated, isolated] = 1.0  # an isolated row is a piece of its own
-        values, vectors = largest_eigenvectors(normalized, k + 1)
-        coordinates = vectors / root[:, np.newaxis]
+        coordinates = vectors / np.sqrt(np.where(degree == 0.0, 1.0, degree))[:, np.newaxis]
         self.embedding_ = np.ascontiguousarray((coordinates * signs_of(coordinates))[:, 1:])
         self.eigenvalues_ = values[1:]
 
@@ -299,7 +290,7 @@ class LocallyLinearEmbedding(Embedding):
         index = self._search.kneighbors(return_distance=False)
         weights = self._weights(X, index)
         graph = _weight_graph(weights, index, n)
-        warn_if_disconnected(graph, k)
+        pieces_of(graph, k)
         apart = (sparse.identity(n, format="csr") - graph).tocsr()
         values, vectors = smallest_eigenvectors((apart.T @ apart).tocsr(), k + 1)
         self.embedding_ = np.ascontiguousarray((vectors * signs_of(vectors))[:, 1:])

@@ -114,8 +114,7 @@ class SVR(RegressorMixin, LandmarkModel):  # noqa: D101 - the docstring is compo
         """Fit to the rows of X with targets y; `sample_weight` multiplies C."""
         X, y = self._training(X, y, y_numeric=True)
         check_tube(self.epsilon)
-        C = LARGEST_C if is_infinite(self.C) else self.C
-        cost = sample_costs(X, C, None, sample_weight)
+        cost = self._costs(X, sample_weight)
         posed, target = self._posed(X, y, cost), real_targets(y)
         self._forget_space()
         if self.landmarks is not None:
@@ -136,6 +135,10 @@ class SVR(RegressorMixin, LandmarkModel):  # noqa: D101 - the docstring is compo
         self._warn_if_unproven(posed.samples, partial(self._poor, real_targets(y), cost))
         return self
 
+    def _costs(self, X: Any, sample_weight: Any) -> Array:
+        C = LARGEST_C if is_infinite(self.C) else self.C
+        return sample_costs(X, C, None, sample_weight)
+
     def _poor(self, y: Array, cost: Array) -> str:
         solution = self.solution_
         centre = float(np.ravel(solution.b)[0]) if self.fit_intercept else 0.0
@@ -151,7 +154,7 @@ class SVR(RegressorMixin, LandmarkModel):  # noqa: D101 - the docstring is compo
         """
         self._check_approximate()
         X, y = self._check_rows(X, y, reset=False, y_numeric=True)
-        cost = sample_costs(X, self.C, None, sample_weight)
+        cost = self._costs(X, sample_weight)
         posing = Posing([np.arange(X.shape[0])], [real_targets(y)], cost)
         return self._exact_bounds(X, posing, cost, max_values)
 
