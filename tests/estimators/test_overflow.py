@@ -57,7 +57,5 @@ def test_a_function_that_returns_huge_values_off_the_diagonal_is_refused(model, 
 )
 def test_weights_whose_squares_overflow_are_refused(model):
     X, y = samples()
-    with pytest.raises(
-        ValueError, match=r"costs C_i.* overflow\. Lower C, or divide"
-    ):
+    with pytest.raises(ValueError, match=r"costs C_i.* overflow\. Lower C, or divide"):
         model.fit(X, y, sample_weight=np.full(len(y), 1e300))
