@@ -352,3 +352,17 @@ def test_columns_of_other_names_are_refused():
     frame = pd.DataFrame(X).add_prefix("column")
     with pytest.raises(ValueError, match="feature names"):
         SVC().fit(frame, y).samples(frame.add_prefix("other "), y)
+
+
+def test_a_pair_of_a_nu_machine_without_a_margin_has_a_table():
+    """Equal rows of two classes: w = 0 and ρ = 0 is their optimum, without slacks."""
+    X = np.array([[0.0, 0.0], [0.0, 0.0], [2.0, -1.0], [5.0, 2.0], [7.0, 7.0]])
+    y = np.array([0, 1, 2, 0, 0])
+    with pytest.warns(UserWarning, match="leaves no margin"):
+        model = NuSVC(nu=0.4).fit(X, y)
+    rows = model.samples(X, y)
+    flat = rows[rows.problem == 0]
+    assert flat.slack.max() == 0.0
+    assert flat.violation.max() == 0.0
+    assert np.abs(flat.distance).max() == 0.0
+    assert model.solutions_[0].certificate.slack_sum == 0.0

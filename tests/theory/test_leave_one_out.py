@@ -221,6 +221,17 @@ def test_xi_alpha_is_a_bound_where_it_is_proven():
     assert xi_alpha(SVC().fit(X, y), X, y).n_unproven == 0
 
 
+def test_a_value_that_was_bounded_by_a_coarse_point_is_not_kept():
+    """Without sample 0 the last bound is one-sided: wider than an earlier one, and it decides."""
+    rng = np.random.default_rng(200284)
+    rng.integers(4, 16), rng.integers(1, 4), rng.integers(6)
+    X = np.tile(rng.normal(size=(13, 1))[:4], (4, 1))[:13]
+    y = np.array([-1, 1, -1, 1, 1, -1, -1, -1, 1, -1, 1, -1, -1])
+    model = free_svc(C=1.4670746109611403, tol=1e-9).fit(X, y)
+    assert not leave_one_out(model, X, y).errors[0]
+    assert margins_without_each(model, X, y)[0] > 0.1
+
+
 def test_two_samples_are_both_errors():
     found = leave_one_out(SVC().fit([[0.0], [1.0]], [0, 1]), [[0.0], [1.0]], [0, 1])
     assert (found.value, found.n_unproven) == (1.0, 0)

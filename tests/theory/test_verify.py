@@ -291,3 +291,19 @@ def test_repeated_rows_with_slacks_are_verified():
     assert verify(model, rows, labels), str(verify(model, rows, labels))
     model.dual_coef_ = 1.01 * model.dual_coef_
     assert not verify(model, rows, labels)
+
+
+def test_a_hard_margin_that_rounding_moves_is_verified():
+    """Nearly equal samples: f is a sum of terms of 1e6, and P is claimed for the least margin."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), np.where(rng.random(30) < 0.5, 1, -1)
+    assert verify(SVC(C=math.inf, gamma=0.3).fit(X, y), X, y)
+
+
+def test_weights_that_separate_nothing_have_no_finite_primal():
+    X, y = separable()
+    model = LinearSVC(C=math.inf, loss="hinge", fit_intercept=False).fit(X, y)
+    model.solution_.w[:] *= -1.0
+    model.coef_ = model.solution_.w.reshape(1, -1).copy()
+    failures = {check.name for check in verify(model, X, y).failures}
+    assert {"primal", "gap", "sum of slacks"} <= failures

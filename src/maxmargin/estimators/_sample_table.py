@@ -123,7 +123,10 @@ class Part(NamedTuple):
         table.bound, table.slack = self.bound, self.slack
         if self.loss.one_sided:
             table.margin = self.y * self.f
-            table.distance = table.margin * self.scale
+            distance = np.zeros(len(self.rows))  # 0 on the boundary, if w = 0 too
+            table.distance = np.multiply(
+                table.margin, self.scale, out=distance, where=table.margin != 0.0
+            )
         else:
             table.margin = self.y - self.f
             table.distance = self.loss.epsilon - np.abs(table.margin)

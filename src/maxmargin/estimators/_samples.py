@@ -191,6 +191,9 @@ def _part(
 ) -> Part:
     _check_fit(solution, place, cost[posed.rows])
     unit, certificate = _unit(model, solution), solution.certificate
+    edge = solution.loss.target_scale
+    if hasattr(type(model), "equivalent_C_") and edge > 0.0:  # f is in units of ρ, unless w = 0
+        edge = 1.0
     part = kind(
         place,
         posed.rows,
@@ -198,7 +201,7 @@ def _part(
         cost[posed.rows] / unit,
         posed.sign * solution.beta / unit,
         posed.f,
-        1.0 if hasattr(type(model), "equivalent_C_") else solution.loss.target_scale,
+        edge,
         certificate.margin * unit,
         solution.loss,
         solution,

@@ -175,10 +175,11 @@ class _Found:
     ) -> Indices:
         """Keep values and what bounds them; return the samples for which it is not enough."""
         low, high = verdict.values - verdict.below, verdict.values + verdict.above
-        nearer = high - low <= self.high[left] - self.low[left]
-        self.f[left[nearer]] = verdict.values[nearer]
-        self.low[left] = np.maximum(self.low[left], low)
-        self.high[left] = np.minimum(self.high[left], high)
+        take = high - low <= self.high[left] - self.low[left]
+        self.low[left] = low = np.maximum(self.low[left], low)
+        self.high[left] = high = np.minimum(self.high[left], high)
+        take |= (self.f[left] < low) | (self.f[left] > high)  # what is proven refutes the old value
+        self.f[left[take]] = np.clip(verdict.values, low, high)[take]
         return left[~settled(verdict)]
 
     def _tried(

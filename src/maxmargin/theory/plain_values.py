@@ -254,13 +254,24 @@ def _of_hard(posed: PosedHardMargin, a: Arithmetic) -> Values:
     products = _products(posed, w[:, None], beta[:, None], a)
     f, used = products.f[:, 0] + b, posed.cost > 0.0
     least, size = (a.lift(posed.y) * f)[used].min(), np.abs(beta).sum()
-    primal = products.square / (2 * least * least) if least > 0 else math.inf
+    separated = least > 0
+    square = products.square / (least * least) if separated else math.inf
     dual = size * size / (2 * products.dual_square) if products.dual_square > 0 else math.inf
-    found = _rounded(posed, (primal, dual), products, 0.0, float(abs(primal)), f)
-    edge = int(np.count_nonzero(beta))
-    square = float(products.square / (least * least)) if least > 0 else math.inf
-    exact = {"square": square, "free": edge, "bounded": 0, "nearly": 0}
-    return Values(**(vars(found) | exact))
+    primal, dual = square / 2, dual if size > 0 else 0
+    slacks = 0.0 if separated else math.inf
+    scale = next((float(abs(part)) for part in (primal, dual) if part < math.inf), 1.0)
+    found = _rounded(posed, (primal, dual), products, slacks, scale, f)
+    change = 2.0 * found.error / float(least) if separated else 0.0  # of 1/least², in shares of it
+    own = {
+        "gap": found.gap if separated else math.inf,
+        "square": float(square),
+        "free": int(np.count_nonzero(beta)),
+        "bounded": 0,
+        "nearly": 0,
+        "sensitivity": change * scale,
+        "square_error": found.square_error + 2.0 * change * scale,
+    }
+    return Values(**(vars(found) | own))
 
 
 @_values.register
