@@ -162,7 +162,7 @@ def test_classes_not_begun_at_an_interruption_have_a_model():
         def on_fit_task_begin(self, estimator, context): ...
 
         def on_fit_task_end(self, estimator, context):
-            return context.task_name == "look"
+            return context.task_name == "gap check"
 
     X, y = load_iris(return_X_y=True)
     model = PegasosClassifier(tol=1e-9).set_callbacks(Stopper())

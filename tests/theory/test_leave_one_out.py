@@ -186,6 +186,41 @@ def test_the_only_sample_of_its_class_is_an_error():
     assert found.values[4] == -np.inf
 
 
+def test_a_sample_that_is_left_out_has_no_say_in_the_intercept():
+    X, y = np.array([[-1.0, 0.0, 0.0], [-2, -1, 0], [0, 1, -1], [1, 1, 1]]), [-1, -1, 1, 1]
+    model = free_svc(C=0.02).fit(X, y)  # all four are at their bound, and so are two of each three
+    found = leave_one_out(model, X, y)
+    np.testing.assert_allclose(found.values, margins_without_each(model, X, np.array(y)), atol=1e-4)
+    assert found.value == 1.0
+
+
+def test_a_coefficient_off_its_bound_by_rounding_proves_nothing():
+    """Without one of two samples all are at their bounds: other b are as good, some are wrong."""
+    X = np.random.default_rng(1).normal(size=(8, 2))
+    y = np.array([1, -1, -1, -1, -1, -1, 1, 1])
+    weight = np.array([2.0, 1.0, 2.0, 2.0, 1.0, 1.0, 1.0, 2.0])
+    assert all(weight @ y == -weight[i] for i in (2, 3))  # without i, C Σ y_i = 0
+    found = leave_one_out(SVC(C=0.08, gamma=1.0).fit(X, y, sample_weight=weight), X, y, weight)
+    assert found.n_unproven == 2
+    assert "not unique" in found.remark
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_xi_alpha_says_where_it_is_no_bound(seed):
+    """With few samples and a small C the samples left often have no free support vector."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(9, 2)), np.array([1.0, -1, 1, -1, 1, -1, 1, -1, 1])
+    model = SVC(C=0.02).fit(X, y)
+    bound, exact = xi_alpha(model, X, y), leave_one_out(model, X, y)
+    assert bound.value >= exact.value or bound.n_unproven > 0
+    assert ("no bound" in bound.remark) == (bound.n_unproven > 0)
+
+
+def test_xi_alpha_is_a_bound_where_it_is_proven():
+    X, y = overlapping(n=80)
+    assert xi_alpha(SVC().fit(X, y), X, y).n_unproven == 0
+
+
 def test_two_samples_are_both_errors():
     found = leave_one_out(SVC().fit([[0.0], [1.0]], [0, 1]), [[0.0], [1.0]], [0, 1])
     assert (found.value, found.n_unproven) == (1.0, 0)

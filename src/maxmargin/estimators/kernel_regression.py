@@ -17,9 +17,10 @@ from maxmargin.embeddings.certificates import MAX_VALUES, ExactCertificate, Exac
 from maxmargin.estimators._approximate import Posing
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._docstrings import EXPANSION, KERNEL, LIMITS, PROOF, entries
-from maxmargin.estimators._landmarks import LandmarkModel, QuietSVR
+from maxmargin.estimators._landmarks import LandmarkModel
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._traps import poor_regression
+from maxmargin.estimators.linear import LinearSVR
 from maxmargin.losses import regression_loss
 from maxmargin.objectives.base import Intercept
 from maxmargin.objectives.formulation import Formulation
@@ -118,7 +119,7 @@ class SVR(RegressorMixin, LandmarkModel):  # noqa: D101 - the docstring is compo
         self._forget_space()
         if self.landmarks is not None:
             self._scale_of_f = spread(target, cost)
-            engine = QuietSVR(loss="epsilon_insensitive", epsilon=self.epsilon)
+            engine = LinearSVR(loss="epsilon_insensitive", epsilon=self.epsilon)
             trap = partial(self._poor, target, cost)
             delegated = self._fit_space(engine, posed, target, cost, trap)
             self._n_support = np.array([len(self.support_)], dtype=np.int32)

@@ -13,6 +13,7 @@ from maxmargin.runtime.blas_threads import one_blas_thread
 from maxmargin.theory.left_out import (
     LeftOut,
     doubtful,
+    not_proven_right,
     signs_left_out,
     span_values,
     squares_left_out,
@@ -26,7 +27,10 @@ from maxmargin.theory.winners import Problems
 _EXACT = "The solution is unique: f(x_i) is the same at all optima without sample i."
 _INDEPENDENT = "For the expected risk with n − 1 samples: samples drawn independently."
 _LUNTZ = "Leave-one-out error by refits; Luntz and Brailovsky (1969): it is unbiased."
-_NEAR = "Some values are computed, but too near a tie to prove."
+_NEAR = (
+    "Some labels are computed, but not proven: too near a tie, or without these samples no support"
+    " vector is free and the intercept not unique."
+)
 
 
 @dataclass(frozen=True)
@@ -210,18 +214,26 @@ def support_vector_bound(model: Any, X: Any, y: Any, sample_weight: Any = None) 
 
 @dataclass(frozen=True)
 class XiAlpha(Result):
-    """Joachims' bound, with the R_Δ² ≥ k(x, x) − k(x, x') that it took from the data.
+    """Joachims' bound, and what is known of its assumption.
 
-    Of several problems it is the largest.
+    Attributes
+    ----------
+    radius_squared : float
+        R_Δ² ≥ k(x, x) − k(x, x'), from the data; of several problems the largest.
+    n_unproven : int
+        Samples that it counts as right and that are not proven right without themselves; 0 makes it
+        a bound here, whatever it assumes.
     """
 
     radius_squared: float = field(kw_only=True)
+    n_unproven: int = field(kw_only=True)
 
 
 def xi_alpha(model: Any, X: Any, y: Any, sample_weight: Any = None) -> XiAlpha:
     """Return the share of samples with 2 α_i R_Δ² + ξ_i ≥ 1, a bound of the leave-one-out error.
 
-    Of several classes those count that have it in any problem.
+    Of several classes those count that have it in any problem. The samples that it calls right are
+    looked at as in `leave_one_out`, as its assumption is not seen from the fit.
     """
     problems = _problems(model, X, y, sample_weight)
     for machine in problems.machines:
@@ -231,29 +243,43 @@ def xi_alpha(model: Any, X: Any, y: Any, sample_weight: Any = None) -> XiAlpha:
         _radius_squared(machine, np.flatnonzero(alpha))
         for machine, (alpha, *_) in zip(problems.machines, points, strict=True)
     ]
-    found = problems.any_of(
-        [
-            2.0 * alpha * radius + slack >= 1.0
-            for radius, (alpha, slack, _) in zip(radii, points, strict=True)
-        ]
-    )
+    counted = [
+        2.0 * alpha * radius + slack >= 1.0
+        for radius, (alpha, slack, _) in zip(radii, points, strict=True)
+    ]
+    found = problems.any_of(counted)
     value = float(found.sum() / np.count_nonzero(problems.used))
+    n_unproven = int(np.count_nonzero(_not_proven(problems, counted) & ~found))
     return XiAlpha(
         value,
         (_EXACT, "With a free intercept: without any sample there is a free support vector."),
         "Joachims, Estimating the Generalization Performance of an SVM Efficiently (ICML 2000).",
-        remark=vacuous(value)
-        or next((remark for *_, remark in points if remark), "")
-        or _lack_of_free(problems.machines, [alpha for alpha, *_ in points]),
+        remark=_no_bound(n_unproven)
+        or vacuous(value)
+        or next((remark for *_, remark in points if remark), ""),
         radius_squared=max(radii),
+        n_unproven=n_unproven,
     )
 
 
-def _lack_of_free(machines: list[Machine], alphas: list[Array]) -> str:
-    """Say so where a machine has no free support vector."""
-    pairs = zip(machines, alphas, strict=True)
-    free = [((alpha > 0.0) & (alpha < machine.cost)).any() for machine, alpha in pairs]
-    return "" if all(free) else "No support vector is free here."
+def _not_proven(problems: Problems, counted: list[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    """Which samples that ξα calls right are not proven so; all where memory is short."""
+    pairs = list(zip(problems.machines, counted, strict=True))
+    try:
+        with one_blas_thread():
+            return problems.any_of([not_proven_right(machine, ~some) for machine, some in pairs])
+    except MemoryError:
+        return problems.any_of([~some & (machine.alpha > 0.0) for machine, some in pairs])
+
+
+def _no_bound(n_unproven: int) -> str:
+    """Say so where the assumption of ξα is not known to hold."""
+    if n_unproven == 0:
+        return ""
+    return (
+        f"It is no bound here: {n_unproven} samples that it calls right are not proven so, as they"
+        " would be under its assumption. Use theory.removal_bound."
+    )
 
 
 def _radius_squared(machine: Machine, support: Indices) -> float:

@@ -69,7 +69,21 @@ def signs_left_out(machine: Machine) -> LeftOut:
     removals = Removals(machine)
     found = _Found(machine, removals)
     support = np.flatnonzero(removals.beta)
-    open_ = support[~found.still_wrong(support)]
+    return _settled(removals, found, support[~found.still_wrong(support)])
+
+
+def not_proven_right(machine: Machine, samples: Flags) -> Flags:
+    """Which of some samples with labels ±1 are not proven right without themselves."""
+    removals = Removals(machine)
+    found = _Found(machine, removals)
+    support = np.flatnonzero(removals.beta)
+    left = _settled(removals, found, support[samples[removals.columns[support]]])
+    right = np.where(machine.y > 0.0, left.low > 0.0, left.high < 0.0)
+    return np.asarray(samples & ~right & (machine.cost > 0.0))
+
+
+def _settled(removals: Removals, found: _Found, open_: Indices) -> LeftOut:
+    """Prove the signs of these support vectors without themselves: by a step, else by a refit."""
     right = removals.proven_right(open_, removals.spans(open_))
     found.still_right(open_[right])
     return found.refitted(removals.columns[open_[~right]], _signs)

@@ -151,8 +151,11 @@ class Optimum:
         """Return max k(x, x)."""
         return float(self.machine.diagonal.max())
 
-    def intercepts(self, miss: Array, beta: Array) -> Array:
-        """Return b of each column: the mean of y − Kβ on the edge, or amid what is allowed."""
+    def intercepts(self, miss: Array, beta: Array, left_out: Indices | None = None) -> Array:
+        """Return b of each column: the mean of y − Kβ on the edge, or amid what is allowed.
+
+        Each column may be without one sample, at β = 0: that does not count in it.
+        """
         if not self.machine.free:
             return np.zeros(beta.shape[1])
         inside = self.inside(beta)
@@ -162,16 +165,21 @@ class Optimum:
         b = (missed * inside[edge]).sum(axis=0) / count
         none = ~inside.any(axis=0)
         if none.any():
-            b[none] = self._middles(miss[:, none], beta[:, none])
+            without = None if left_out is None else left_out[none]
+            b[none] = self._middles(miss[:, none], beta[:, none], without)
         return np.asarray(b)
 
-    def _middles(self, miss: Array, beta: Array) -> Array:
+    def _middles(self, miss: Array, beta: Array, left_out: Indices | None) -> Array:
         """Return the middle of the intercepts that are as good as each other."""
         lower, upper = self.lower[:, np.newaxis], self.upper[:, np.newaxis]
         rising = miss - self.epsilon * np.where(beta >= 0.0, 1.0, -1.0)
         falling = miss - self.epsilon * np.where(beta > 0.0, 1.0, -1.0)
-        least = np.where(beta < upper, rising, -np.inf).max(axis=0)
-        most = np.where(beta > lower, falling, np.inf).min(axis=0)
+        can_rise, can_fall = beta < upper, beta > lower
+        if left_out is not None:
+            own = left_out, np.arange(len(left_out))
+            can_rise[own] = can_fall[own] = False
+        least = np.where(can_rise, rising, -np.inf).max(axis=0)
+        most = np.where(can_fall, falling, np.inf).min(axis=0)
         least, most = (
             np.where(np.isfinite(least), least, most),
             np.where(np.isfinite(most), most, least),

@@ -311,7 +311,7 @@ class Removals(Optimum):
         whole = np.repeat(self.beta[:, np.newaxis], len(samples), axis=1)
         whole[among], whole[samples, rows] = beta, 0.0
         miss = self.y[:, np.newaxis] - z[self.columns] - self.curvature[:, np.newaxis] * whole
-        b = self.intercepts(miss, whole)
+        b = self.intercepts(miss, whole, samples)
         z += b
         f = z[self.columns[samples], rows]
         gap = self.gaps(samples, z, whole)
@@ -334,7 +334,9 @@ class Removals(Optimum):
         joins with the target f(x_i) − s δ and −s μ, and free support vectors take s μ η_j, with
         Σ η = 1 and any μ > 0 that the boxes allow: D + μ (δ + s Σ η_j e_j) − ½ μ² S², where e_j is
         by how much x_j misses its edge and S = ‖x_i − Σ η_j x_j‖. But P* ≤ D + G, so that
-        δ ≤ G/μ + ½ μ S² − s Σ η_j e_j. Here η is in proportion to the room.
+        δ ≤ G/μ + ½ μ S² − s Σ η_j e_j. Here η is in proportion to the room. Where rounding makes
+        Σ β = ν other than 0, these samples take −ν η_j too, for which μ ≥ |ν| must leave room: G is
+        then more by |ν Σ η_j e_j|, and S by ‖Σ η_j x_j‖ |ν|/μ.
         """
         square = self.K[samples, samples] - self.curvature[samples]
         if not self.machine.free:
@@ -348,17 +350,20 @@ class Removals(Optimum):
         low, high = self.lower[used, np.newaxis], self.upper[used, np.newaxis]
         if self.epsilon > 0.0:  # there the loss has a kink at β = 0
             low, high = np.where(point > 0.0, 0.0, low), np.where(point < 0.0, 0.0, high)
-        offs = []
+        offs, excess = [], np.abs(beta.sum(axis=0))
         for s, room in ((1.0, high - point), (-1.0, point - low)):
             total = (room := room * near).sum(axis=0)
             shares = room / np.maximum(total, 1e-300)
-            apart = square + np.einsum("ji,ji->i", shares, self.K[np.ix_(used, used)] @ shares)
+            length = np.einsum("ji,ji->i", shares, self.K[np.ix_(used, used)] @ shares)
+            apart = square + length
             apart -= 2.0 * np.einsum("ji,ji->i", shares, self.K[np.ix_(used, samples)])
             apart = np.maximum(apart, 1e-300)
-            mu = np.minimum(total, np.sqrt(2.0 * gap / apart))
+            mu = np.minimum(total - excess, np.sqrt(2.0 * gap / apart))
+            missed = (shares * edge).sum(axis=0)
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                off = gap / mu + 0.5 * mu * apart - s * (shares * edge).sum(axis=0)
-            offs.append(np.where(total > 0.0, off, np.inf))
+                far = np.sqrt(apart) + np.sqrt(np.maximum(length, 0.0)) * excess / mu
+                off = (gap + excess * np.abs(missed)) / mu + 0.5 * mu * far**2 - s * missed
+            offs.append(np.where((mu > 0.0) & (mu >= excess), off, np.inf))
         return Verdict(f, *offs)
 
 
