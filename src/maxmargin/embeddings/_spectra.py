@@ -15,20 +15,34 @@ from maxmargin.data.arrays import Array
 #: an iteration for some vectors does not pay.
 _SMALL, _FEW = 600, 0.1
 
+#: Vectors sought besides those asked for: an iteration for few eigenvalues that nearly agree takes
+#: long, and may stop before it found all of them.
+_MORE = 8
+
 
 def largest_eigenvectors(A: Any, k: int) -> tuple[Array, Array]:
-    """Return the k largest eigenvalues, largest first, and their vectors."""
+    """Return the k largest eigenvalues, largest first, and their vectors.
+
+    Those of a sparse matrix are at most 1.
+    """
     n = A.shape[0]
     if n <= _SMALL or k > _FEW * n:
-        values, vectors = linalg.eigh(
-            A.toarray() if sparse.issparse(A) else A, subset_by_index=[n - k, n - 1]
-        )
-        return values[::-1], vectors[:, ::-1]
+        return _of_the_whole(A.toarray() if sparse.issparse(A) else A, k)
+    sought = k + _MORE
     try:
-        values, vectors = eigsh(A, k=k, which="LA", v0=_start(n), ncv=min(n, 4 * k + 40))
+        found = eigsh(A, k=sought, which="LA", v0=_start(n), ncv=min(n, 4 * sought + 40))
     except ArpackNoConvergence:
-        return _nearest(A, k, sigma=1.0 + 1e-5)
-    return _sorted(values, vectors)
+        if not sparse.issparse(A):
+            return _of_the_whole(A, k)
+        found = _nearest(A, k, sigma=1.0 + 1e-5)
+    values, vectors = _sorted(*found)
+    return values[:k], vectors[:, :k]
+
+
+def _of_the_whole(A: Array, k: int) -> tuple[Array, Array]:
+    n = len(A)
+    values, vectors = linalg.eigh(A, subset_by_index=[n - k, n - 1])
+    return values[::-1], vectors[:, ::-1]
 
 
 def normalized_eigenvectors(W: Any, pieces: NDArray[np.int32], k: int) -> tuple[Array, Array]:

@@ -29,6 +29,9 @@ from maxmargin.embeddings._spectra import normalized_eigenvectors, smallest_eige
 from maxmargin.kernels import Gaussian, Kernel, as_kernel
 from maxmargin.kernels.pairwise import plain
 
+#: Eigenvalues of a matrix of norm 1 that are rounding: nothing may be divided by them.
+_ROUNDING = 1e-12
+
 _GRAPHS = ("nearest_neighbors", "precomputed_nearest_neighbors")
 _AFFINITIES = ("rbf", "precomputed", *_GRAPHS)
 
@@ -42,7 +45,8 @@ class LaplacianEigenmaps(Embedding):
 
         e_k(x) = (1/λ_k) Σ_i W(x, x_i) e_k(x_i) / Σ_i W(x, x_i),
 
-    which at the training rows are the coordinates themselves. Signs are fixed: the largest
+    which at the training rows are the coordinates themselves; where λ_k is 0, the formula says
+    nothing and e_k(x) is 0. Signs are fixed: the largest
     coordinate of the training rows is positive.
 
     Parameters
@@ -112,7 +116,7 @@ class LaplacianEigenmaps(Embedding):
         n = X.shape[0]
         if n < 3:
             raise ValueError(f"n_samples = {n}: a graph to embed needs 3 samples at least.")
-        W = self._training_affinities(X)
+        W = _without_diagonal(self._training_affinities(X))
         self._embed(W, pieces_of(W, k), min(k, n - 1))
         by_graph = self.affinity == "precomputed_nearest_neighbors"
         self._known = None if by_graph else KnownRows(X)
@@ -136,13 +140,13 @@ class LaplacianEigenmaps(Embedding):
                 )
             graph = self._training_graph(X)
             return sparse.csr_matrix(0.5 * (graph + graph.T))
-        self.kernel_, self._training_rows = self._affinity_kernel(X), X
+        self.kernel_, self._training_rows = self._affinity_kernel(X), X.copy()
         return as_affinities(self.kernel_(X, X))
 
     def _training_graph(self, X: Matrix) -> Any:
         """Return the 0/1 graph of the neighbours of each row."""
         if self.affinity == "nearest_neighbors":
-            self._search = neighbours(X, self.n_neighbors_, self.n_jobs)
+            self._search = neighbours(X.copy(), self.n_neighbors_, self.n_jobs)
             return self._search.kneighbors_graph(X)
         graph = _distances(X)
         if graph.shape[0] != graph.shape[1]:
@@ -163,7 +167,6 @@ class LaplacianEigenmaps(Embedding):
 
     def _embed(self, W: Any, pieces: NDArray[np.int32], k: int) -> None:
         """Keep the eigenvectors that follow the constant one."""
-        W = _without_diagonal(W)
         values, vectors = normalized_eigenvectors(W, pieces, k + 1)
         degree = np.asarray(W.sum(axis=1)).ravel()
         coordinates = vectors / np.sqrt(np.where(degree == 0.0, 1.0, degree))[:, np.newaxis]
@@ -185,8 +188,9 @@ class LaplacianEigenmaps(Embedding):
 
     def _extended(self, X: Matrix) -> Array:
         """Return the coordinates of rows that are not among the training rows."""
-        inverse = np.where(self.eigenvalues_ != 0.0, self.eigenvalues_, np.inf)
-        weighted = np.hstack([self.embedding_ / inverse, np.ones((len(self.embedding_), 1))])
+        known = np.abs(self.eigenvalues_) > _ROUNDING
+        divisor = np.where(known, self.eigenvalues_, np.inf)
+        weighted = np.hstack([self.embedding_ / divisor, np.ones((len(self.embedding_), 1))])
 
         def block(rows: slice) -> Array:
             return np.asarray(self._affinities(X[rows]) @ weighted)
@@ -285,6 +289,7 @@ class LocallyLinearEmbedding(Embedding):
                 f"n_samples = {n}, but n_neighbors={count} and n_components={k} ask for more: both"
                 " must be less than the number of samples."
             )
+        X = X.copy()  # which the caller may change
         self._search, self._known = neighbours(X, count, self.n_jobs), KnownRows(X)
         self._training_rows = X
         index = self._search.kneighbors(return_distance=False)
