@@ -29,6 +29,7 @@ REFUSED = {
     r"\brows? in play\b": "active set",
     r"\bset aside\b": "shrunk",
     r"\blook_at\w*": "summarise, violations of",
+    r"task_name ?==? ?[\"']look|\b(last|second|first) looks?\b": "gap check",
 }
 
 READ = (".py", ".hpp", ".cpp", ".md", ".toml")

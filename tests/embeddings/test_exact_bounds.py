@@ -247,3 +247,27 @@ def test_an_infinite_limit_is_a_whole_pass():
     X, y = moons()
     bounds = SVC(landmarks=10).fit(X, y).exact_certificate(X, y, max_values=np.inf)
     assert isinstance(bounds, ExactCertificate)
+
+
+@pytest.mark.parametrize("weight", [None, np.linspace(0.0, 2.0, 60)])
+def test_an_infinite_cost_of_a_regression_is_that_of_the_fit(weight):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    target = np.sin(X[:, 0])
+    some = SVR(C=np.inf, landmarks=60).fit(X, target, weight)
+    exact = SVR(C=np.inf).fit(X, target, weight)
+    assert_brackets(some.exact_certificate(X, target, weight), exact)
+
+
+def test_class_weights_of_the_linear_machine_are_those_of_the_exact_problem():
+    X, y = load_iris(return_X_y=True)
+    svm = free_svc(class_weight={0: 0.5, 1: 10.0}, **HINGE)
+    model = EmbeddedSVC(Nystroem(n_components=20, gamma=0.5, random_state=0), svm).fit(X, y)
+    bounds = model.exact_certificate(X, y)
+    dual = primal = 0.0
+    for label, factor in ((0, 0.5), (1, 10.0), (2, 1.0)):
+        weight = np.where(y == label, factor, 1.0)
+        exact = SVC(gamma=0.5, tol=1e-6).fit(X, y == label, weight).certificate_
+        dual, primal = dual + exact.dual, primal + exact.primal
+    assert bounds.dual <= primal
+    assert dual <= bounds.upper
+    assert bounds.relative_gap < 1.0

@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from sklearn.base import clone
 from sklearn.decomposition import KernelPCA as PeerKernelPCA
 
-from maxmargin.embeddings import FourierFeatures, KernelPCA, Nystroem
+from maxmargin.embeddings import FourierFeatures, KernelPCA, Nystroem, _spectra
 from maxmargin.embeddings._samples import is_triangular
 from maxmargin.embeddings.landmarks import draw_landmarks
 from maxmargin.estimators._landmarks import TriangularNystroem
@@ -228,3 +229,29 @@ def test_a_polynomial_kernel_object_serves_too():
         1,
         2,
     )
+
+
+@pytest.mark.parametrize("n_landmarks", [None, 20])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+def test_equal_rows_have_no_direction(kernel, n_landmarks):
+    X = np.full((60, 3), 1.0 / 3.0)
+    model = KernelPCA(2, kernel=kernel, gamma=1.0, coef0=1.0, n_landmarks=n_landmarks).fit(X)
+    assert not model.transform(X + np.arange(60.0)[:, np.newaxis]).any()
+
+
+def test_directions_are_those_of_the_matrix_if_the_iteration_gives_up(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(700, 3))
+    expected = KernelPCA(2, gamma=0.1).fit(X)
+    calls = []
+
+    def gives_up(*matrix, **options):
+        calls.append(matrix)
+        if len(calls) == 1:
+            raise ArpackNoConvergence("", np.empty(0), np.empty((0, 0)))
+        return eigsh(*matrix, **options)
+
+    monkeypatch.setattr(_spectra, "eigsh", gives_up)
+    model = KernelPCA(2, gamma=0.1).fit(X)
+    assert calls
+    np.testing.assert_allclose(model.eigenvalues_, expected.eigenvalues_)
+    np.testing.assert_allclose(model.transform(X), expected.transform(X), atol=1e-9)

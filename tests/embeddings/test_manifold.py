@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import make_moons, make_swiss_roll
+from sklearn.datasets import make_blobs, make_moons, make_swiss_roll
 from sklearn.manifold import LocallyLinearEmbedding as PeerLLE
 from sklearn.manifold import SpectralEmbedding
-from sklearn.neighbors import KNeighborsTransformer
+from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 
-from maxmargin.embeddings import LaplacianEigenmaps, LocallyLinearEmbedding
+from maxmargin.embeddings import KernelPCA, LaplacianEigenmaps, LocallyLinearEmbedding
 from maxmargin.kernels import Gaussian
 
 
@@ -236,3 +236,82 @@ def test_long_rows_are_found_again():
     again = X.copy()
     again[0, 0] = 0.0
     np.testing.assert_array_equal(model.transform(again), model.embedding_)
+
+
+def in_pieces(count=30):
+    """Return rows whose graph of neighbours has at least `count` pieces, more than 600 in all."""
+    random = np.random.default_rng(0)
+    return np.vstack([random.normal(size=(30, 4)) + 100.0 * place for place in range(count)])
+
+
+@pytest.mark.filterwarnings("ignore:The graph of the samples has")
+@pytest.mark.parametrize("k", [3, 20, 40])
+def test_no_copy_of_a_repeated_eigenvalue_is_missed(k):
+    X = in_pieces()
+    model = LaplacianEigenmaps(k, n_neighbors=15).fit(X)
+    graph = NearestNeighbors(n_neighbors=15).fit(X).kneighbors_graph(X)
+    W = 0.5 * (graph + graph.T).toarray()
+    np.fill_diagonal(W, 0.0)
+    root = np.sqrt(W.sum(axis=1))
+    A = W / root / root[:, np.newaxis]
+    np.testing.assert_allclose(model.eigenvalues_, np.linalg.eigvalsh(A)[-2 : -k - 2 : -1])
+    vectors = model.embedding_ * root[:, np.newaxis]
+    np.testing.assert_allclose(A @ vectors, vectors * model.eigenvalues_, atol=1e-9)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), atol=1e-9)
+    np.testing.assert_allclose(root @ vectors, 0.0, atol=1e-9)  # none is the constant one
+
+
+@pytest.mark.filterwarnings("ignore:The graph of the samples has")
+def test_pieces_have_places_of_their_own():
+    X = in_pieces(5)
+    Z = LaplacianEigenmaps(4, n_neighbors=15).fit_transform(X)
+    places = np.unique(Z.round(9), axis=0)
+    assert len(places) == 5
+    new = LaplacianEigenmaps(4, n_neighbors=15).fit(X).transform(X[::30] + 1e-3)
+    np.testing.assert_allclose(new, Z[::30], atol=1e-9)
+
+
+def test_affinities_that_are_small_connect_too():
+    X = np.vstack([roll(40) / 10.0, roll(40, seed=1) / 10.0 + 8.0])
+    kernel = Gaussian(0.2)
+    assert 0.0 < kernel(X, X)[:40, 40:].max() < 1e-9
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = LaplacianEigenmaps(2, affinity=kernel).fit(X)
+    assert model.eigenvalues_[0] < 1.0
+
+
+def test_nothing_is_divided_by_an_eigenvalue_that_is_rounding():
+    W = np.kron(1.0 - np.eye(4), np.ones((10, 10)))  # of rank 4
+    model = LaplacianEigenmaps(6, affinity="precomputed").fit(W)
+    new = np.random.default_rng(0).uniform(size=(3, 40))
+    assert np.abs(model.transform(new)).max() < 10.0
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LaplacianEigenmaps(2, n_neighbors=12),
+        LaplacianEigenmaps(2, affinity="rbf"),
+        LocallyLinearEmbedding(2),
+        KernelPCA(2),
+    ],
+)
+def test_rows_that_change_after_the_fit_change_nothing(model):
+    X, new = np.ascontiguousarray(roll()), roll(20, seed=1)
+    model = clone(model).fit(X)
+    before = model.transform(new)
+    X[:] = 0.0
+    np.testing.assert_array_equal(model.transform(new), before)
+
+
+def test_eigenvalues_that_nearly_agree_are_all_found():
+    X, _ = make_blobs(700, 3, centers=12, cluster_std=0.5, center_box=(-4.0, 4.0), random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LaplacianEigenmaps(3, affinity="rbf", gamma=10.0).fit(X)
+    W = Gaussian(10.0)(X, X)
+    np.fill_diagonal(W, 0.0)
+    root = np.sqrt(W.sum(axis=1))
+    A = W / root / root[:, np.newaxis]
+    np.testing.assert_allclose(model.eigenvalues_, np.linalg.eigvalsh(A)[-2:-5:-1], atol=1e-12)

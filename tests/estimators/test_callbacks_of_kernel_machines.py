@@ -36,7 +36,7 @@ def scores_of(model, data, name):
     model = clone(model).set_callbacks(monitor).fit(X, y)
     rows = monitor.get_logs().data
     (fit,) = [row[name] for row in rows if row["task_name"] == "fit"]
-    return model, fit, [row[name] for row in rows if row["task_name"] == "look"]
+    return model, fit, [row[name] for row in rows if row["task_name"] == "gap check"]
 
 
 @pytest.mark.parametrize(("model", "data"), CASES, ids=lambda case: str(case)[:50])
@@ -124,7 +124,7 @@ class Looks:
     def on_fit_task_begin(self, estimator, context): ...
 
     def on_fit_task_end(self, estimator, context):
-        self.count += context.task_name == "look"
+        self.count += context.task_name == "gap check"
         return False
 
 

@@ -9,7 +9,7 @@ from sklearn import svm
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status
+from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, PegasosClassifier, Status
 from real_data import DIABETES, IRIS
 
 
@@ -32,6 +32,36 @@ from real_data import DIABETES, IRIS
 def test_wrong_settings_are_named(settings, message):
     with pytest.raises(ValueError, match=message):
         SVC(**settings).fit(*IRIS)
+
+
+SWITCHES = {"fit_intercept", "warm_start", "shrinking", "break_ties", "probability"}
+
+
+@pytest.mark.parametrize(
+    ("Model", "name"),
+    [
+        (Model, name)
+        for Model in (SVC, SVR, NuSVC, NuSVR, OneClassSVM)
+        for name in sorted(SWITCHES & Model().get_params().keys())
+    ],
+)
+def test_a_switch_is_on_or_off(Model, name):
+    model = Model()
+    data = IRIS if Model in {SVC, NuSVC} else DIABETES
+    with pytest.raises(ValueError, match=f"{name} must be True or False, got 'no'"):
+        model.set_params(**{name: "no"}).fit(*data)
+
+
+def test_switches_of_a_stream_are_on_or_off():
+    model = PegasosClassifier().set_params(fit_intercept="no")
+    with pytest.raises(ValueError, match="fit_intercept must be True or False, got 'no'"):
+        model.partial_fit(*IRIS, [0, 1, 2])
+
+
+@pytest.mark.parametrize("verbose", [-1, 0.5, "loud"])
+def test_a_wrong_verbose_is_named(verbose):
+    with pytest.raises(ValueError, match=f"verbose must be a whole number.*got {verbose!r}"):
+        SVC(verbose=verbose).fit(*IRIS)
 
 
 @pytest.mark.parametrize("epsilon", [-0.1, np.nan, "wide"])

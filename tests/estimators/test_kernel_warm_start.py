@@ -37,7 +37,7 @@ def test_a_warm_start_follows_a_change_of_c(Model, data, C):
 
 
 class StopAtOnce:
-    """A callback that wants no second look."""
+    """A callback that wants no second gap check."""
 
     def setup(self, estimator, context): ...
 

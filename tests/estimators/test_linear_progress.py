@@ -92,7 +92,7 @@ def test_a_fit_that_proves_its_tol_does_not_warn(recwarn):
 # ---- verbose, callbacks
 
 
-def test_verbose_writes_a_line_per_look_to_stderr(capfd):
+def test_verbose_writes_a_line_per_gap_check_to_stderr(capfd):
     model = free_svc(solver="dual_cd", verbose=1).fit(X, Y)
     out, err = capfd.readouterr()
     assert out == ""
@@ -112,7 +112,7 @@ def test_silent_by_default(capfd):
 
 
 class Watcher:
-    """Keeps what it is shown, and stops the fit after some looks."""
+    """Keeps what it is shown, and stops the fit after some gap checks."""
 
     def __init__(self, stop_after=None):
         self.events, self.models, self.stop_after = [], [], stop_after
@@ -128,18 +128,18 @@ class Watcher:
 
     def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
         self.events.append(f"end {context.task_name}")
-        if context.task_name == "look":
+        if context.task_name == "gap check":
             self.models.append(fitted_estimator)
         return self.stop_after is not None and len(self.models) >= self.stop_after
 
 
 @BOTH
-def test_a_callback_sees_every_look(Model, data):
+def test_a_callback_sees_every_gap_check(Model, data):
     watcher = Watcher()
     model = Model(solver="dual_cd").set_callbacks(watcher).fit(*data)
     assert watcher.events[:2] == ["setup", "begin fit"]
     assert watcher.events[-2:] == ["end fit", "teardown"]
-    assert watcher.events.count("end look") == len(model.history_)
+    assert watcher.events.count("end gap check") == len(model.history_)
 
 
 @BOTH
@@ -151,7 +151,7 @@ def test_a_callback_gets_models_that_predict(Model, data):
 
 
 @BOTH
-def test_scikit_learns_scores_are_those_of_each_look(Model, data):
+def test_scikit_learns_scores_are_those_of_each_gap_check(Model, data):
     name = "accuracy" if Model is LinearSVC else "r2"
     monitor = ScoringMonitor(scoring=name)
     model = Model(solver="dual_cd").set_callbacks(monitor).fit(*data)
@@ -195,11 +195,11 @@ def test_a_callback_lives_through_several_classes():
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_callback_sees_every_look_at_every_class(n_jobs):
+def test_a_callback_sees_every_gap_check_at_every_class(n_jobs):
     watcher = Watcher()
     model = free_svc(n_jobs=n_jobs).set_callbacks(watcher).fit(*IRIS)
     assert watcher.events.count("begin class") == watcher.events.count("end class") == 3
-    assert watcher.events.count("end look") == sum(map(len, model.history_))
+    assert watcher.events.count("end gap check") == sum(map(len, model.history_))
     for seen in watcher.models:
         assert seen.predict(IRIS[0]).shape == (150,)
     np.testing.assert_array_equal(watcher.models[-1].coef_, model.coef_)
@@ -211,7 +211,7 @@ def test_a_callback_can_stop_one_class_or_all():
             return context.task_name == self.stop_after
 
     for level, expected in [
-        ("look", [Status.INTERRUPTED] * 3),
+        ("gap check", [Status.INTERRUPTED] * 3),
         ("class", [Status.STOPPED_BY_ITERATIONS, Status.INTERRUPTED, Status.INTERRUPTED]),
     ]:
         model = free_svc(solver="dual_cd", tol=1e-15, max_iter=30)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from maxmargin import SVC, SVR, NuSVC, OneClassSVM, PegasosClassifier
+from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
 from synthetic import csr
 
 MODELS = [
@@ -50,3 +50,12 @@ def test_a_function_that_returns_huge_values_off_the_diagonal_is_refused(model, 
     X, y = samples(n)
     with pytest.raises(ValueError, match=r"values up to 1.0e\+39 .*below 1e\+30.*scale X"):
         model.set_params(kernel=kernel).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "model", [*MODELS[:4], NuSVR(), SVC(multi_class="crammer_singer")], ids=str
+)
+def test_weights_whose_squares_overflow_are_refused(model):
+    X, y = samples()
+    with pytest.raises(ValueError, match=r"costs C_i.* overflow\. Lower C, or divide"):
+        model.fit(X, y, sample_weight=np.full(len(y), 1e300))

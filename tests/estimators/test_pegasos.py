@@ -162,7 +162,7 @@ def test_classes_not_begun_at_an_interruption_have_a_model():
         def on_fit_task_begin(self, estimator, context): ...
 
         def on_fit_task_end(self, estimator, context):
-            return context.task_name == "look"
+            return context.task_name == "gap check"
 
     X, y = load_iris(return_X_y=True)
     model = PegasosClassifier(tol=1e-9).set_callbacks(Stopper())
@@ -263,3 +263,11 @@ def test_the_defaults_converge_on_small_sets(load):
     model = PegasosClassifier(random_state=0).fit(scale(X), y)
     assert all(solution.certificate.relative_gap <= 0.01 for solution in model.solutions_)
     assert model.score(scale(X), y) > 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("load", [load_breast_cancer, load_iris, load_wine])
+def test_the_defaults_prove_the_small_classic_sets_whatever_the_seed(load):
+    X, y = load(return_X_y=True)
+    models = [PegasosClassifier(random_state=seed).fit(scale(X), y) for seed in range(20)]
+    assert {model.certificate_.status for model in models} == {Status.OPTIMAL}

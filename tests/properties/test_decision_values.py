@@ -178,3 +178,17 @@ def test_values_of_every_kernel_are_the_plain_sums(kernel, kind, C, offset, stor
         np.testing.assert_allclose(
             values(storage(test[:size])), expected[:size], rtol=0, atol=1e-3 * off + lost
         )
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+def test_pairs_of_a_linear_kernel_keep_their_digits_far_from_the_origin(storage):
+    """Time stamps, say: the sums of the two classes of a pair are large and nearly cancel."""
+    r = np.random.default_rng(2)
+    X = r.normal(size=(460, 4))
+    y = (X[:60, 0] > 0) * 1 + (X[:60, 1] > 0)
+    X += 1e9
+    model = SVC(kernel="linear", C=1e3, decision_function_shape="ovo").fit(X[:60], y)
+    weights = model.coef_.astype(EXTENDED)
+    relative = (X.astype(EXTENDED) - X[0]) @ weights.T  # of an intercept the digits are few
+    f = model.decision_function(storage(X))
+    np.testing.assert_allclose(f - f[0], relative.astype(np.float64), rtol=0, atol=1e-5)

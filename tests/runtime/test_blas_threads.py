@@ -4,9 +4,11 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 from threadpoolctl import ThreadpoolController
 
 from maxmargin import SVC
+from maxmargin.kernels import Linear
 from maxmargin.runtime.blas_threads import one_blas_thread
 from maxmargin.solvers import Newton
 from synthetic import free_svc, overlapping
@@ -46,6 +48,22 @@ class Watching(Newton):
         blas = ThreadpoolController().select(user_api="blas")
         self.seen.append({library.num_threads for library in blas.lib_controllers})
         return super().solve(objective, monitor, start)
+
+
+def test_weights_of_a_linear_kernel_wake_no_threads(monkeypatch):
+    seen, weights = [], Linear.weights
+
+    def watched(kernel, coef, basis):
+        blas = ThreadpoolController().select(user_api="blas")
+        seen.append({library.num_threads for library in blas.lib_controllers})
+        return weights(kernel, coef, basis)
+
+    X, y = load_digits(return_X_y=True)
+    model = SVC(kernel="linear").fit(X, y)
+    monkeypatch.setattr(Linear, "weights", watched)
+    with ThreadpoolController().limit(limits=2, user_api="blas"):
+        model._weights()
+    assert seen == [{1}]
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

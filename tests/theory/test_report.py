@@ -49,6 +49,21 @@ def test_other_models_have_no_leave_one_out_bound(model):
     assert facts["sum of slacks"] == model.certificate_.slack_sum
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "model",
+    [SVC(landmarks=5), SVC(max_iter=1, tol=1e-12), SVC(kernel="sigmoid", gamma=5.0, coef0=-1.0)],
+    ids=repr,
+)
+def test_few_landmarks_or_an_unfinished_fit_bound_no_leave_one_out_error(model):
+    facts = model.fit(*overlapping(300)).report().facts
+    assert not any(name.startswith("leave-one-out") for name in facts)
+
+
+def test_landmarks_of_all_samples_are_no_warning():
+    assert not SVC(landmarks=len(Y)).fit(X, Y).report().warnings
+
+
 @pytest.mark.parametrize(
     ("model", "formula"),
     [
@@ -100,6 +115,11 @@ def test_a_kernel_that_is_too_narrow_is_a_warning():
     assert report.warnings == (
         "every sample is a support vector: C may be too small, or the kernel too narrow",
     )
+
+
+def test_a_linear_machine_is_told_nothing_of_its_kernel():
+    report = LinearSVC(C=1e-3).fit(X, Y).report()
+    assert report.warnings == ("every sample is a support vector: C may be too small",)
 
 
 def test_a_constant_f_is_a_warning():

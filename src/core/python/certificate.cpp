@@ -139,12 +139,13 @@ void bind_terms(nb::module_& m) {
                                     "Labels, costs and loss as the certificate reads them.")
       .def("__init__", &make_terms, "y"_a.noconvert(), "cost"_a.noconvert(), "target_scale"_a,
            "epsilon"_a, "one_sided"_a, "bounded"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
-      .def("clip", &clip, "beta"_a, "out"_a, "beta inside its box.")
+      .def("clip", &clip, "beta"_a, "out"_a.noconvert(), "beta inside its box.")
       .def("balance", &balance, "beta"_a.noconvert(),
            "Scale entries of a beta inside its box until they sum to 0.")
-      .def("sum_rows", &sum_rows, "rows"_a, "w"_a, "b"_a, "beta"_a, "begin"_a, "end"_a, "dual_w"_a)
-      .def("sum_rows_of_w", &sum_rows_of_w, "rows"_a, "w"_a, "b"_a, "beta"_a, "begin"_a, "end"_a,
-           "dual_w"_a, "By the beta that belongs to w, which is written.")
+      .def("sum_rows", &sum_rows, "rows"_a, "w"_a, "b"_a, "beta"_a, "begin"_a, "end"_a,
+           "dual_w"_a.noconvert())
+      .def("sum_rows_of_w", &sum_rows_of_w, "rows"_a, "w"_a, "b"_a, "beta"_a.noconvert(), "begin"_a,
+           "end"_a, "dual_w"_a.noconvert(), "By the beta that belongs to w, which is written.")
       .def("sum_values", &sum_known_values, "f"_a, "beta"_a,
            "Without the rows, where the values f(x_i) are known.")
       .def("best_offsets", &offsets_of, "z"_a, "free"_a, "nu_sum"_a,

@@ -22,6 +22,7 @@ template <class T, class Index>
 void csr(Rows* self, In<T> values, In<Index> columns, In<Index> offsets, Size n_features) {
   require_length(columns, static_cast<Size>(values.shape(0)), "columns");
   require(offsets.shape(0) >= 1, "offsets must not be empty");
+  require(n_features >= 0, "n_features must not be negative");
   const Size n_samples = static_cast<Size>(offsets.shape(0)) - 1;
   bool valid = false;
   {
@@ -151,16 +152,17 @@ void bind_rows(nb::module_& m) {
         return std::visit([&](const auto& view) { return view.work(begin, end); }, self.view);
       },
       "begin"_a, "end"_a, "Stored values in a range of rows.");
-  rows.def("predict", &predict_rows, "w"_a, "b"_a, "begin"_a, "end"_a, "out"_a);
-  rows.def("combine", &combine_rows, "beta"_a, "begin"_a, "end"_a, "w"_a);
-  rows.def("products", &products_rows, "w"_a, "beta"_a, "begin"_a, "end"_a, "z"_a, "v"_a);
-  rows.def("products_of_pairs", &products_of_pairs_rows, "pairs"_a, "beta"_a, "begin"_a, "end"_a,
-           "z"_a);
-  rows.def("compress", &compress_rows<float>, "begin"_a, "end"_a, "centre"_a, "unit"_a, "offsets"_a,
-           "values"_a.noconvert(), "columns"_a);
+  rows.def("predict", &predict_rows, "w"_a, "b"_a, "begin"_a, "end"_a, "out"_a.noconvert());
+  rows.def("combine", &combine_rows, "beta"_a, "begin"_a, "end"_a, "w"_a.noconvert());
+  rows.def("products", &products_rows, "w"_a, "beta"_a, "begin"_a, "end"_a, "z"_a.noconvert(),
+           "v"_a.noconvert());
+  rows.def("products_of_pairs", &products_of_pairs_rows, "pairs"_a.noconvert(), "beta"_a, "begin"_a,
+           "end"_a, "z"_a.noconvert());
+  rows.def("compress", &compress_rows<float>, "begin"_a, "end"_a, "centre"_a, "unit"_a,
+           "offsets"_a.noconvert(), "values"_a.noconvert(), "columns"_a.noconvert());
   rows.def("compress", &compress_rows<double>, "begin"_a, "end"_a, "centre"_a, "unit"_a,
-           "offsets"_a, "values"_a.noconvert(), "columns"_a);
-  rows.def("squared_norms", &squared_norm_rows, "begin"_a, "end"_a, "out"_a);
+           "offsets"_a.noconvert(), "values"_a.noconvert(), "columns"_a.noconvert());
+  rows.def("squared_norms", &squared_norm_rows, "begin"_a, "end"_a, "out"_a.noconvert());
 }
 
 void bind_targets(nb::module_& m) {
@@ -196,7 +198,13 @@ void bind_second_label(nb::module_& m) {
 void bind_random(nb::module_& m) {
   nb::class_<Random>(m, "Random")
       .def(nb::init<std::uint64_t>(), "seed"_a)
-      .def("below", &Random::below, "bound"_a, "A uniform draw from 0, ..., bound - 1.")
+      .def(
+          "below",
+          [](Random& self, Size bound) {
+            require(bound >= 1, "bound must be at least 1");
+            return self.below(bound);
+          },
+          "bound"_a, "A uniform draw from 0, ..., bound - 1.")
       .def(
           "shuffle_rows",
           [](Random& self, OutOrder order, Size count) {

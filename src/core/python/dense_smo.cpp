@@ -86,6 +86,7 @@ void make_batch(ProblemBatch* self, InMatrix<double> kernel, InOrder ends, InOrd
                 In<double> y, In<double> cost, In<double> nu_sums, bool free) {
   const Size n = static_cast<Size>(kernel.shape(0)), total = sample.shape(0);
   const Size count = static_cast<Size>(ends.shape(0));
+  require(count > 0, "there are no problems");
   require(kernel.shape(1) == kernel.shape(0), "kernel must be square");
   require_length(y, total, "y");
   require_length(cost, total, "cost");
@@ -130,7 +131,7 @@ void bind_batch(nb::module_& m) {
            "sample"_a.noconvert(), "y"_a.noconvert(), "cost"_a.noconvert(), "nu_sums"_a.noconvert(),
            "free"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
            nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>())
-      .def("solve", &solve, "negligible"_a, "tol"_a, "max_outer"_a, "stop"_a, "beta"_a,
+      .def("solve", &solve, "negligible"_a, "tol"_a, "max_outer"_a, "stop"_a, "beta"_a.noconvert(),
            "Outer steps on each until its gap looks small enough.")
       .def("certify", &certify, "beta"_a, "What each certificate is made of.");
 }

@@ -53,7 +53,7 @@ void bind_exact(nb::module_& m) {
             },
             rows.view);
       },
-      "rows"_a, "w"_a, "begin"_a, "end"_a, "high"_a, "low"_a,
+      "rows"_a, "w"_a, "begin"_a, "end"_a, "high"_a.noconvert(), "low"_a.noconvert(),
       "<w, x_i> as high + low, to twice the digits of a double.");
 }
 

@@ -227,8 +227,8 @@ void bind_sparse_source(nb::class_<BoundSource>& type) {
            "n_threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
            nb::keep_alive<1, 6>());
   type.def("predict", &predict_sparse<Index>, "values"_a.noconvert(), "columns"_a.noconvert(),
-           "offsets"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "parts"_a, "out"_a,
-           "n_threads"_a);
+           "offsets"_a.noconvert(), "squares"_a.noconvert(), "coef"_a, "parts"_a,
+           "out"_a.noconvert(), "n_threads"_a);
 }
 
 void bind_source(nb::module_& m) {
@@ -236,13 +236,14 @@ void bind_source(nb::module_& m) {
   type.def("__init__", &dense_source, "samples"_a.noconvert(), "squares"_a.noconvert(), "formula"_a,
            "n_threads"_a);
   type.def("predict", &predict_dense, "samples"_a.noconvert(), "squares"_a.noconvert(), "coef"_a,
-           "parts"_a, "out"_a, "n_threads"_a,
+           "parts"_a, "out"_a.noconvert(), "n_threads"_a,
            "Sums of coef times kernel values with the samples of this source.");
   bind_sparse_source<int>(type);
   bind_sparse_source<long long>(type);
   type.def(
       "__init__",
       [](BoundSource* self, RowFunction function, Size n_samples) {
+        require(n_samples >= 1, "there are no samples");
         new (self) BoundSource{from_python(std::move(function), n_samples), n_samples};
       },
       "function"_a, "n_samples"_a);
@@ -251,7 +252,7 @@ void bind_source(nb::module_& m) {
   type.def("centred", &centred_source, "means"_a.noconvert(), "mean"_a, nb::keep_alive<0, 1>(),
            nb::keep_alive<0, 2>(),
            "Values seen from a point c: k(x, z) - <x, c> - <z, c> + <c, c>.");
-  type.def("rows", &compute_rows, "index"_a, "out"_a);
+  type.def("rows", &compute_rows, "index"_a, "out"_a.noconvert());
 }
 
 void bind_formula(nb::module_& m) {
@@ -280,7 +281,7 @@ void bind_sparse_products(nb::module_& m) {
           MAXMARGIN_CLONED(sparse_products(a, ByColumn(b), values));
         });
       },
-      "A"_a, "B"_a, "out"_a, "out = A B' of CSR rows, in double.");
+      "A"_a, "B"_a, "out"_a.noconvert(), "out = A B' of CSR rows, in double.");
   m.def(
       "sparse_distances",
       [](const Rows& A, const Rows& B, OutRows out) {
@@ -288,7 +289,8 @@ void bind_sparse_products(nb::module_& m) {
           sparse_distances(a, b, values);
         });
       },
-      "A"_a, "B"_a, "out"_a, "Squared distances of CSR rows, from their differences, in double.");
+      "A"_a, "B"_a, "out"_a.noconvert(),
+      "Squared distances of CSR rows, from their differences, in double.");
 }
 
 void bind_class_rows(nb::module_& m) {

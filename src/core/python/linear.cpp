@@ -153,6 +153,7 @@ void bind_dual_cd(nb::module_& m) {
 void make_rest_state(BoundRestState* self, OutRows beta, OutMask active,
                      const BoundClassBias& bound, Size n_classes, InOrder order, Sweep& sweep) {
   const Size n = static_cast<Size>(beta.shape(0)), stride = padded(n_classes);
+  require(n_classes >= 1, "there must be at least one class");
   require_length(order, n, "order");
   require_length(active, n, "active");
   require(bound.length == stride, "bias must have whole vectors of classes");

@@ -4,6 +4,9 @@
 namespace maxmargin {
 
 NB_MODULE(_core, m) {
+  // What lives until Python ends need not be a leak of ours: an object array of a script's own
+  // instances keeps all that the script imported alive. Its user can do nothing about that.
+  nb::set_leak_warnings(false);
   m.doc() = "The compiled core of maxmargin: epochs and passes on arrays that NumPy owns.";
   bind_data(m);
   bind_objective(m);

@@ -78,6 +78,7 @@ void bind_class_problem(nb::module_& m) {
             const Size n = static_cast<Size>(y.shape(0));
             require_length(cost, n, "cost");
             require_length(squared_norms, n, "squared_norms");
+            require(n_classes >= 1, "there must be at least one class");
             require(all_within(y.data(), n, n_classes), "y holds a class that does not exist");
             new (self) BoundClasses{
                 ClassProblem{y.data(), cost.data(), squared_norms.data(), n_classes}, n};
@@ -85,7 +86,7 @@ void bind_class_problem(nb::module_& m) {
           "y"_a.noconvert(), "cost"_a.noconvert(), "squared_norms"_a.noconvert(), "n_classes"_a,
           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
       .def("sum_rows", &certify_class_rows, "rows"_a, "W"_a, "b"_a, "beta"_a, "begin"_a, "end"_a,
-           "dual_W"_a)
+           "dual_W"_a.noconvert())
       .def("sum_values", &sum_class_values, "z"_a, "beta"_a);
 }
 
@@ -104,8 +105,9 @@ void bind_class_weights(nb::module_& m) {
       },
       "rows"_a, "Whether weights that meet these rows are laid out a feature after the other.");
   m.def("predict_classes", &predict_class_rows, "rows"_a, "W"_a, "n_classes"_a, "begin"_a, "end"_a,
-        "out"_a);
-  m.def("combine_classes", &combine_class_rows, "rows"_a, "beta"_a, "begin"_a, "end"_a, "W"_a);
+        "out"_a.noconvert());
+  m.def("combine_classes", &combine_class_rows, "rows"_a, "beta"_a, "begin"_a, "end"_a,
+        "W"_a.noconvert());
 }
 
 }  // namespace

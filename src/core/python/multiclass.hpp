@@ -19,6 +19,7 @@ struct BoundClasses {
 
 template <class Array>
 void require_weights(const Rows& rows, Size n_classes, const Array& W) {
+  require(n_classes >= 1, "there must be at least one class");
   using T = std::remove_const_t<typename Array::Scalar>;
   const Size size =
       std::visit([&](const auto& view) { return weights_size<T>(view, n_classes); }, rows.view);

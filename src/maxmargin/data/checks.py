@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 import maxmargin._core as _core
-from maxmargin.data.arrays import Matrix
+from maxmargin.data.arrays import Array, Matrix
 
 #: Values of X from which the scales of its columns are estimated.
 _ADVICE_VALUES = 2**20
@@ -92,6 +92,16 @@ def check_magnitudes(longest: float, target_summary: _core.TargetSummary) -> Non
             f"X has rows of squared length {longest:.1e}, y reaches {farthest:.1e} and the costs"
             f" C_i sum to {total:.1e}: their products overflow. Scale X and y"
             " (sklearn.preprocessing.StandardScaler) or lower C."
+        )
+
+
+def check_total_cost(cost: Array) -> None:
+    """Refuse costs of a kernel machine whose squares times its largest kernel values overflow."""
+    total = float(cost.sum())
+    if 1e130 <= total < np.inf:  # infinite ones are a hard margin
+        raise ValueError(
+            f"The costs C_i, C times sample_weight and class_weight, sum to {total:.1e}: their"
+            " products overflow. Lower C, or divide sample_weight by a number."
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
@@ -14,20 +15,86 @@ from maxmargin.data.arrays import Array
 #: an iteration for some vectors does not pay.
 _SMALL, _FEW = 600, 0.1
 
+#: Vectors sought besides those asked for: an iteration for few eigenvalues that nearly agree takes
+#: long, and may stop before it found all of them.
+_MORE = 8
+
 
 def largest_eigenvectors(A: Any, k: int) -> tuple[Array, Array]:
-    """Return the k largest eigenvalues, largest first, and their vectors."""
+    """Return the k largest eigenvalues, largest first, and their vectors.
+
+    Those of a sparse matrix are at most 1.
+    """
     n = A.shape[0]
     if n <= _SMALL or k > _FEW * n:
-        values, vectors = linalg.eigh(
-            A.toarray() if sparse.issparse(A) else A, subset_by_index=[n - k, n - 1]
-        )
-        return values[::-1], vectors[:, ::-1]
+        return _of_the_whole(A.toarray() if sparse.issparse(A) else A, k)
+    sought = k + _MORE
     try:
-        values, vectors = eigsh(A, k=k, which="LA", v0=_start(n), ncv=min(n, 4 * k + 40))
+        found = eigsh(A, k=sought, which="LA", v0=_start(n), ncv=min(n, 4 * sought + 40))
     except ArpackNoConvergence:
-        return _nearest(A, k, sigma=1.0 + 1e-5)
-    return _sorted(values, vectors)
+        if not sparse.issparse(A):
+            return _of_the_whole(A, k)
+        found = _nearest(A, k, sigma=1.0 + 1e-5)
+    values, vectors = _sorted(*found)
+    return values[:k], vectors[:, :k]
+
+
+def _of_the_whole(A: Array, k: int) -> tuple[Array, Array]:
+    n = len(A)
+    values, vectors = linalg.eigh(A, subset_by_index=[n - k, n - 1])
+    return values[::-1], vectors[:, ::-1]
+
+
+def normalized_eigenvectors(W: Any, pieces: NDArray[np.int32], k: int) -> tuple[Array, Array]:
+    """Return the k largest eigenvalues of D^(−½) W D^(−½), largest first, and their vectors.
+
+    `pieces` has the number of the connected piece of each row of the affinities W. Each piece has
+    the eigenvalue 1 and its vector √d there; an iteration finds but some copies of an eigenvalue
+    that is repeated, and slowly, so that each piece is solved for what follows, by itself. A row
+    with no affinity counts with d = 1.
+    """
+    degree = np.asarray(W.sum(axis=1)).ravel()
+    root = np.sqrt(np.where(degree == 0.0, 1.0, degree))
+    sizes = np.bincount(pieces)
+    vectors = _constants(root, pieces, np.argsort(-sizes, kind="stable")[: k - 1])
+    values, more = np.ones(vectors.shape[1]), k - len(sizes)
+    if more <= 0:
+        return values, vectors
+    found: list[tuple[float, NDArray[np.intp], Array]] = []
+    for piece in np.flatnonzero(sizes > 1):
+        rows = np.flatnonzero(pieces == piece)
+        part = W if len(rows) == W.shape[0] else W[rows][:, rows]
+        own = largest_eigenvectors(_scaled(part, root[rows]), min(more + 1, len(rows)))
+        found += [(own[0][i], rows, own[1][:, i]) for i in range(1, len(own[0]))]
+    found = sorted(found, key=lambda one: -one[0])[:more]
+    rest = np.zeros((len(root), more))
+    for place, (_, rows, vector) in enumerate(found):
+        rest[rows, place] = vector
+    return np.append(values, [value for value, _, _ in found]), np.hstack([vectors, rest])
+
+
+def _scaled(W: Any, root: Array) -> Any:
+    if sparse.issparse(W):
+        scale = sparse.diags(1.0 / root)
+        return (scale @ W @ scale).tocsr()
+    return W / root / root[:, np.newaxis]
+
+
+def _constants(root: Array, pieces: NDArray[np.int32], chosen: NDArray[np.intp]) -> Array:
+    """Return orthonormal vectors that are a multiple of `root` on each piece: `root` itself first.
+
+    The others set one chosen piece after the other apart from those that are left.
+    """
+    mass = np.bincount(pieces, root**2)
+    columns, left = [root / np.sqrt(mass.sum())], np.ones(len(mass), dtype=bool)
+    for piece in chosen[: len(mass) - 1]:
+        left[piece] = False
+        rest = float(mass.sum(where=left))
+        one, other, both = np.sqrt([mass[piece], rest, mass[piece] + rest])
+        level = np.where(left, -one / other / both, 0.0)
+        level[piece] = other / one / both
+        columns.append(root * level[pieces])
+    return np.stack(columns, axis=1)
 
 
 def smallest_eigenvectors(M: Any, k: int) -> tuple[Array, Array]:

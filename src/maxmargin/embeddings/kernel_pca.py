@@ -109,8 +109,8 @@ class KernelPCA(KernelEmbedding):
         centred = K - means - means[:, np.newaxis] + means.mean()
         values, vectors = largest_eigenvectors(0.5 * (centred + centred.T), k)
         refuse_indefinite(K, self.kernel_, float(values[0]))
-        values, vectors = _without_rounding(values, vectors)
-        self.eigenvalues_, self.basis_ = values, X
+        values, vectors = _without_rounding(values, vectors, float(np.trace(K)))
+        self.eigenvalues_, self.basis_ = values, X.copy()  # which the caller may change
         roots = np.sqrt(np.where(values > 0.0, values, 1.0))
         coef = vectors * signs_of(vectors) / roots
         self.coefficients_ = coef - coef.mean(axis=0)
@@ -122,11 +122,11 @@ class KernelPCA(KernelEmbedding):
             self.kernel_, n_components=m, random_state=self.random_state, n_jobs=self.n_jobs
         ).fit(X)
         G = space.transform(X).astype(np.float64, copy=False)
-        mean = G.mean(axis=0)
+        size, mean = float(np.vdot(G, G)), G.mean(axis=0)
         G -= mean
         gram = G.T @ G
         k = min(k, len(gram))
-        values, vectors = _without_rounding(*largest_eigenvectors(gram, k))
+        values, vectors = _without_rounding(*largest_eigenvectors(gram, k), size)
         directions = vectors * signs_of(G @ vectors)
         self.eigenvalues_, self.basis_ = values, space.basis_
         self.coefficients_ = space.normalization_ @ directions
@@ -152,7 +152,11 @@ class KernelPCA(KernelEmbedding):
         return int(self.coefficients_.shape[1])
 
 
-def _without_rounding(values: Array, vectors: Array) -> tuple[Array, Array]:
-    """Return both, 0 where an eigenvalue is no larger than its rounding."""
-    used = values > _ROUNDING * max(float(values[0]), 0.0)
+def _without_rounding(values: Array, vectors: Array, size: float) -> tuple[Array, Array]:
+    """Return both, 0 where an eigenvalue is no larger than its rounding.
+
+    `size` is the trace of the matrix before it was centred, of which rounding is a share.
+    """
+    most = max(_ROUNDING * float(values[0]), 4.0 * float(np.finfo(np.float64).eps) * size)
+    used = values > most
     return np.where(used, values, 0.0), np.where(used, vectors, 0.0)

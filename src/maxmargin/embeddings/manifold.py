@@ -18,16 +18,19 @@ from maxmargin.embeddings._graph import (
     barycentric_weights,
     nearest_stored,
     neighbours,
+    pieces_of,
     refuse_few,
     refuse_negative,
     refuse_negative_distances,
-    warn_if_disconnected,
     warn_of_isolated,
     zero_distances,
 )
-from maxmargin.embeddings._spectra import largest_eigenvectors, smallest_eigenvectors
+from maxmargin.embeddings._spectra import normalized_eigenvectors, smallest_eigenvectors
 from maxmargin.kernels import Gaussian, Kernel, as_kernel
 from maxmargin.kernels.pairwise import plain
+
+#: Eigenvalues of a matrix of norm 1 that are rounding: nothing may be divided by them.
+_ROUNDING = 1e-12
 
 _GRAPHS = ("nearest_neighbors", "precomputed_nearest_neighbors")
 _AFFINITIES = ("rbf", "precomputed", *_GRAPHS)
@@ -42,7 +45,8 @@ class LaplacianEigenmaps(Embedding):
 
         e_k(x) = (1/λ_k) Σ_i W(x, x_i) e_k(x_i) / Σ_i W(x, x_i),
 
-    which at the training rows are the coordinates themselves. Signs are fixed: the largest
+    which at the training rows are the coordinates themselves; where λ_k is 0, the formula says
+    nothing and e_k(x) is 0. Signs are fixed: the largest
     coordinate of the training rows is positive.
 
     Parameters
@@ -112,9 +116,8 @@ class LaplacianEigenmaps(Embedding):
         n = X.shape[0]
         if n < 3:
             raise ValueError(f"n_samples = {n}: a graph to embed needs 3 samples at least.")
-        W = self._training_affinities(X)
-        warn_if_disconnected(W, k)
-        self._embed(W, min(k, n - 1))
+        W = _without_diagonal(self._training_affinities(X))
+        self._embed(W, pieces_of(W, k), min(k, n - 1))
         by_graph = self.affinity == "precomputed_nearest_neighbors"
         self._known = None if by_graph else KnownRows(X)
         return self
@@ -137,13 +140,13 @@ class LaplacianEigenmaps(Embedding):
                 )
             graph = self._training_graph(X)
             return sparse.csr_matrix(0.5 * (graph + graph.T))
-        self.kernel_, self._training_rows = self._affinity_kernel(X), X
+        self.kernel_, self._training_rows = self._affinity_kernel(X), X.copy()
         return as_affinities(self.kernel_(X, X))
 
     def _training_graph(self, X: Matrix) -> Any:
         """Return the 0/1 graph of the neighbours of each row."""
         if self.affinity == "nearest_neighbors":
-            self._search = neighbours(X, self.n_neighbors_, self.n_jobs)
+            self._search = neighbours(X.copy(), self.n_neighbors_, self.n_jobs)
             return self._search.kneighbors_graph(X)
         graph = _distances(X)
         if graph.shape[0] != graph.shape[1]:
@@ -162,20 +165,11 @@ class LaplacianEigenmaps(Embedding):
         gamma = 1.0 / X.shape[1] if self.gamma is None else self.gamma
         return Gaussian(check_positive("gamma", gamma, advice="None: 1/n_features.")).fitted(X)
 
-    def _embed(self, W: Any, k: int) -> None:
+    def _embed(self, W: Any, pieces: NDArray[np.int32], k: int) -> None:
         """Keep the eigenvectors that follow the constant one."""
-        W = _without_diagonal(W)
+        values, vectors = normalized_eigenvectors(W, pieces, k + 1)
         degree = np.asarray(W.sum(axis=1)).ravel()
-        isolated = degree == 0.0
-        root = np.sqrt(np.where(isolated, 1.0, degree))
-        if sparse.issparse(W):
-            scale = sparse.diags(1.0 / root)
-            normalized = (scale @ W @ scale + sparse.diags(isolated.astype(np.float64))).tocsr()
-        else:
-            normalized = W / root / root[:, np.newaxis]
-            normalized[isolated, isolated] = 1.0  # an isolated row is a piece of its own
-        values, vectors = largest_eigenvectors(normalized, k + 1)
-        coordinates = vectors / root[:, np.newaxis]
+        coordinates = vectors / np.sqrt(np.where(degree == 0.0, 1.0, degree))[:, np.newaxis]
         self.embedding_ = np.ascontiguousarray((coordinates * signs_of(coordinates))[:, 1:])
         self.eigenvalues_ = values[1:]
 
@@ -194,8 +188,9 @@ class LaplacianEigenmaps(Embedding):
 
     def _extended(self, X: Matrix) -> Array:
         """Return the coordinates of rows that are not among the training rows."""
-        inverse = np.where(self.eigenvalues_ != 0.0, self.eigenvalues_, np.inf)
-        weighted = np.hstack([self.embedding_ / inverse, np.ones((len(self.embedding_), 1))])
+        known = np.abs(self.eigenvalues_) > _ROUNDING
+        divisor = np.where(known, self.eigenvalues_, np.inf)
+        weighted = np.hstack([self.embedding_ / divisor, np.ones((len(self.embedding_), 1))])
 
         def block(rows: slice) -> Array:
             return np.asarray(self._affinities(X[rows]) @ weighted)
@@ -294,12 +289,13 @@ class LocallyLinearEmbedding(Embedding):
                 f"n_samples = {n}, but n_neighbors={count} and n_components={k} ask for more: both"
                 " must be less than the number of samples."
             )
+        X = X.copy()  # which the caller may change
         self._search, self._known = neighbours(X, count, self.n_jobs), KnownRows(X)
         self._training_rows = X
         index = self._search.kneighbors(return_distance=False)
         weights = self._weights(X, index)
         graph = _weight_graph(weights, index, n)
-        warn_if_disconnected(graph, k)
+        pieces_of(graph, k)
         apart = (sparse.identity(n, format="csr") - graph).tocsr()
         values, vectors = smallest_eigenvectors((apart.T @ apart).tocsr(), k + 1)
         self.embedding_ = np.ascontiguousarray((vectors * signs_of(vectors))[:, 1:])

@@ -25,7 +25,7 @@ from maxmargin.data.checks import (
     scale_advice,
 )
 from maxmargin.data.problem import Problem
-from maxmargin.estimators._checks import flat_targets, named_alike
+from maxmargin.estimators._checks import check_switches, flat_targets, named_alike
 from maxmargin.estimators._cost import CostMixin
 from maxmargin.estimators._report import Reported
 from maxmargin.estimators._samples import SamplesMixin
@@ -86,6 +86,7 @@ def fitting(fit: Callable[..., Any]) -> Callable[..., Any]:
         with interruptible() as interrupt:
             try:
                 with unchanged_on_failure(self):
+                    check_switches(self)
                     with_all_callbacks(self, *args, **kwargs)
             except BaseException as error:
                 if interrupt.pressed and isinstance(error, Exception):
@@ -104,6 +105,7 @@ class CertifiedModel(CostMixin, SamplesMixin, Reported, CallbackSupportMixin, Ba
 
     solutions_: tuple[Solution, ...]
     n_features_in_: int
+    _works_for = ""  # name of the estimator whose engine this is, which gives the warnings
     _no_limit: tuple[int | None, ...] = (None, -1)  # values of max_iter; -1 is scikit-learn's
 
     def _check_training(self, X: Any, y: Any, **numeric: bool) -> Any:
@@ -288,6 +290,8 @@ class CertifiedModel(CostMixin, SamplesMixin, Reported, CallbackSupportMixin, Ba
 
         Of what it may be worth one thing is said; `trap` is asked last.
         """
+        if self._works_for:
+            return
         with interruptible() as interrupt:
             if interrupt.pressed:
                 return  # `fitting` raises Ctrl-C, with the same words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
 from maxmargin.data.arrays import Array, explaining
+from maxmargin.data.checks import check_flag
 from maxmargin.data.targets import class_labels
 from maxmargin.estimators._warn import warn
 from maxmargin.kernels.custom import writable
@@ -39,6 +41,24 @@ def check_dual(dual: object) -> None:
     """Refuse what scikit-learn does not take either; the solvers do not depend on it."""
     if not isinstance(dual, (bool, np.bool_)) and dual != "auto":
         raise ValueError(f"dual must be 'auto', True or False, got {dual!r}.")
+
+
+#: Parameters of which some estimators have some.
+_SWITCHES = ("fit_intercept", "penalized_intercept", "warm_start", "shrinking", "break_ties")
+
+
+def check_switches(model: Any) -> None:
+    """Refuse what is neither on nor off: a word such as "no" would count as on."""
+    for name in _SWITCHES:
+        check_flag(name, getattr(model, name, False))
+    probability = getattr(model, "probability", "deprecated")
+    if not isinstance(probability, str) or probability != "deprecated":
+        check_flag("probability", probability)
+    verbose = model.verbose
+    if not isinstance(verbose, (bool, np.bool_, numbers.Integral)) or verbose < 0:
+        raise ValueError(
+            f"verbose must be a whole number, 0 or larger, or True or False, got {verbose!r}."
+        )
 
 
 def warn_of_probability(model: Any) -> None:

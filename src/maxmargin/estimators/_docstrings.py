@@ -1,4 +1,4 @@
-"""What the docstrings of the kernel machines say alike, entry by entry in numpydoc's form."""
+"""What the docstrings of several estimators say alike, entry by entry in numpydoc's form."""
 
 from __future__ import annotations
 
@@ -98,3 +98,54 @@ KERNEL = entries("kernel degree gamma coef0")
 LIMITS = entries("max_iter max_time warm_start")
 EXPANSION = entries("support_ support_vectors_ n_support_ dual_coef_ coef_ intercept_")
 PROOF = entries("certificate_ solutions_ history_ alpha_ n_iter_ fit_status_ shape_fit_")
+
+LINEAR_PARAMETERS = """\
+dual : "auto" or bool, default="auto"
+        Accepted for scikit-learn's sake: the solver looks at both problems, whatever it is.
+    tol : float, default=1e-3
+        Relative duality gap to prove: the objective is within this fraction of the optimum.
+    C : float, default=1.0
+        Weight of the losses against ½‖w‖². In classification `inf` asks for a hard margin, as for
+        `SVC`: y_i f(x_i) ≥ 1 throughout, or a `NotSeparableError` with its witness.
+    fit_intercept : bool, default=True
+        Whether f has an intercept b.
+    intercept_scaling : float, default=1.0
+        The constant feature whose weight a penalised intercept is.
+    verbose : int, default=0
+        1: one live line of progress on a terminal, a line for each gap check elsewhere.
+    random_state : int, RandomState or None, default=None
+        Seeds the order of the samples.
+    max_iter : int or None, default=10_000
+        Most epochs or Newton steps; None or -1: no limit.
+    penalized_intercept : bool, default=True
+        Penalise b like a weight, as LIBLINEAR does. False leaves it free, as in `SVC`.
+    lam : float or None, default=None
+        If given, C = 1/(n_samples × lam): the λ of Pegasos. Weights count as repetitions.
+    solver : str or Solver, default="auto"
+        "auto" (see `maxmargin.solvers.auto`), "newton", "dual_cd", "pegasos", "sgd", "qp", or a
+        Solver with settings of its own, `SGD(rule="adam")` for example. All solve the same problem.
+    max_time : float or None, default=None
+        Most seconds, for all classes together. A fit stopped early returns its best model, with a
+        warning that has the gap.
+    warm_start : bool, default=False
+        Start where the last fit ended, if the number of samples and classes is the same."""
+
+LINEAR_ATTRIBUTES = """\
+coef_ : ndarray of shape (n_problems, n_features), or (n_features,) in regression
+        The weights: one row, or one for each class where there are more than two.
+    intercept_ : ndarray of shape (n_problems,)
+        The intercepts.
+    certificate_ : Certificate
+        Primal, dual, gap, KKT violation, support vectors, margin; of the sum if several classes.
+    solutions_ : tuple of Solution
+        Each problem's solution; `solution_` where there is only one.
+    history_ : list of Record
+        (time, epoch, primal, dual, gap) at each gap check.
+    support_ : ndarray
+        Indices of the support vectors.
+    alpha_ : ndarray, or list of one for each problem
+        α_i of every training sample.
+    slack_ : ndarray, or list of one for each problem
+        ξ_i of every training sample, after `samples(X, y)`, which has a table of both.
+    n_iter_ : int
+        Epochs or Newton steps."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from maxmargin.data.arrays import Array, Matrix, view_rows
-from maxmargin.data.checks import check_positive
+from maxmargin.data.checks import check_positive, check_total_cost
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import class_numbers
 from maxmargin.estimators._base import CertifiedModel
@@ -107,6 +107,8 @@ class KernelBase(CertifiedModel):
     def _solve(self, posed: Posed, tasks: list[Task], *, pairs: bool = False) -> Progress:
         """Solve each (rows, targets, costs), in threads; `pairs` of classes or not."""
         begin, formulation = time.perf_counter(), self._formulation()
+        for _, _, cost in tasks:
+            check_total_cost(cost)
         problems = KernelProblems(
             posed.samples,
             posed.kernel,
@@ -135,6 +137,7 @@ class KernelBase(CertifiedModel):
     def _solve_joint(self, posed: Posed, cost: Array) -> Progress:
         """Solve the one problem of all classes."""
         begin = time.perf_counter()
+        check_total_cost(cost)
         n_classes, numbers = len(self.classes_), class_numbers(self.classes_, posed.y)
         problem = Problem(posed.samples, numbers, cost)
         objective = KernelCrammerSingerObjective(

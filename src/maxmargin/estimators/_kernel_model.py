@@ -196,7 +196,9 @@ class KernelModel(KernelBase):
         kernel = self._fitted_kernel
         if not isinstance(kernel, Linear):
             raise AttributeError("coef_ is only available when using a linear kernel.")
-        return kernel.weights(self._coef_by_problem(), self.support_vectors_)
+        coef, vectors = self._coef_by_problem(), self.support_vectors_
+        with blas_threads_for(coef.size * vectors.shape[1]):
+            return kernel.weights(coef, vectors)
 
     @property
     def coef_(self) -> Any:

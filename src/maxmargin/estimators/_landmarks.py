@@ -38,20 +38,6 @@ _AFFORDABLE = 2**24
 _FEW, _SWEEPS = 500, 400
 
 
-class QuietSVC(LinearSVC):
-    """The engine without its own warnings: the estimator around it gives them."""
-
-    def _warn_if_unproven(self, X: Matrix, trap: Callable[[], str] = str) -> None:
-        pass
-
-
-class QuietSVR(LinearSVR):
-    """The same for regression."""
-
-    def _warn_if_unproven(self, X: Matrix, trap: Callable[[], str] = str) -> None:
-        pass
-
-
 class TriangularNystroem(Nystroem):
     """Coordinates that take half the time; f does not depend on which they are."""
 
@@ -76,7 +62,7 @@ class LandmarkModel(KernelModel):
 
     def _fit_space(
         self,
-        engine: Any,
+        engine: LinearSVC | LinearSVR,
         posed: Posed,
         y: Any,
         cost: Array,
@@ -84,6 +70,7 @@ class LandmarkModel(KernelModel):
     ) -> Delegated:
         """Solve the problem in the span of landmarks, and keep what predictions need."""
         begin = time.perf_counter()
+        engine._works_for = type(self).__name__
         delegated = Delegated(self, posed.X, posed.y)
         m = check_count("landmarks", self.landmarks, advice="None: the exact problem.")
         if self.solver != "smo":

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from maxmargin.data.arrays import Array, Matrix, view_rows
-from maxmargin.data.checks import check_flag, check_magnitudes, check_positive, wild_scales
+from maxmargin.data.checks import check_magnitudes, check_positive, wild_scales
 from maxmargin.data.origin import UNMOVED, Level, centred, far_centre
 from maxmargin.data.problem import Problem
 from maxmargin.data.targets import class_numbers
@@ -45,8 +45,6 @@ class LinearModel(CertifiedModel):
         return wild_scales(X).strip().replace("The", "the", 1)
 
     def _intercept(self) -> Intercept:
-        for name in ("fit_intercept", "penalized_intercept", "warm_start"):
-            check_flag(name, getattr(self, name))
         if not self.fit_intercept:
             return Intercept.NONE
         return Intercept.PENALIZED if self.penalized_intercept else Intercept.FREE

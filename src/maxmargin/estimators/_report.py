@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.certificate import Certificate
+from maxmargin.certificate import Certificate, Status
 from maxmargin.solvers.auto import FEW_FEATURES
 
 #: What is minimised, by the name of the loss; ν-problems have a further variable.
@@ -114,10 +114,24 @@ def report_of(model: Any) -> Report:
         "free, bounded": f"{certificate.n_support_free}, {certificate.n_support_bounded}",
     }
     facts |= _margins(model, certificate, n_samples)
-    if hasattr(model, "classes_"):
+    if _bounds_leave_one_out(model, certificate):
         facts["leave-one-out error ≤ |SV|/n"] = n_support / n_samples
     facts |= _course(model)
     return Report(type(model).__name__, facts, tuple(_warnings(model, n_support, n_samples)))
+
+
+def _bounds_leave_one_out(model: Any, certificate: Certificate) -> bool:
+    """Whether a fit without one of the other samples gives the same model.
+
+    That holds at an optimum, for support vectors: not for those of an unfinished fit, or landmarks.
+    """
+    proven = certificate.status is Status.OPTIMAL and not _approximate(model)
+    return proven and hasattr(model, "classes_")
+
+
+def _approximate(model: Any) -> bool:
+    """Whether f is a sum over landmarks, which have the place of support vectors."""
+    return getattr(model, "landmarks", None) is not None
 
 
 def _n_samples(model: Any) -> int:
@@ -182,7 +196,7 @@ def _course(model: Any) -> dict[str, Any]:
 def _reason(model: Any) -> str:
     """Say why this solver was taken."""
     given, name = getattr(model, "solver", "smo"), model.solutions_[0].solver
-    if getattr(model, "landmarks", None) is not None:
+    if _approximate(model):
         return "on the features of the landmarks"
     fixed = {
         "smo": "the solver of kernel machines",
@@ -205,10 +219,9 @@ def _reason(model: Any) -> str:
 def _warnings(model: Any, n_support: int, n_samples: int) -> list[str]:
     """Return what is less than was asked for, or looks wrong."""
     found = [unproven] if (unproven := model._unproven()) else []
-    if n_support == n_samples > 1 and hasattr(model, "classes_"):
-        found.append(
-            "every sample is a support vector: C may be too small, or the kernel too narrow"
-        )
+    if n_support == n_samples > 1 and hasattr(model, "classes_") and not _approximate(model):
+        narrow = ", or the kernel too narrow" if hasattr(model, "kernel") else ""
+        found.append(f"every sample is a support vector: C may be too small{narrow}")
     if not any(solution.w.any() for solution in model.solutions_):
         found.append("w = 0: f is constant")
     return found

@@ -47,6 +47,8 @@ _ATTRIBUTES = """embedding_ : transformer
         That of the linear problem, in this embedding: it says nothing of any other.
     solutions_ : tuple of Solution
         Each linear problem's solution.
+    alpha_, slack_ : ndarray, or list of one for each problem
+        α_i and, after `samples(X, y)`, ξ_i of every training sample.
     n_iter_ : int
         Epochs or Newton steps of the linear machine."""
 

@@ -29,9 +29,9 @@ from maxmargin.estimators._docstrings import EXPANSION, KERNEL, LIMITS, PROOF, e
 from maxmargin.estimators._duplicates import groups_of, spread_over
 from maxmargin.estimators._hard_margin import refuse_through_origin
 from maxmargin.estimators._kernel_classifier import KernelClassifier
-from maxmargin.estimators._landmarks import QuietSVC
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._traps import one_class_only
+from maxmargin.estimators.linear import LinearSVC
 from maxmargin.losses import HINGE
 from maxmargin.multiclass.decomposition import (
     binary_targets,
@@ -214,7 +214,7 @@ class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
                 f"landmarks={self.landmarks} needs a finite C and multi_class='ovo' or 'ovr', got"
                 f" C={self.C!r} and multi_class={self.multi_class!r}."
             )
-        engine = QuietSVC(loss="hinge", multi_class=self.multi_class, n_jobs=self.n_jobs)
+        engine = LinearSVC(loss="hinge", multi_class=self.multi_class, n_jobs=self.n_jobs)
         delegated = self._fit_space(engine, posed, y, cost)
         counts = [np.isin(rows, self.support_).sum() for rows in posed.members]
         self._n_support = np.array(counts, dtype=np.int32)

@@ -17,9 +17,10 @@ from maxmargin.embeddings.certificates import MAX_VALUES, ExactCertificate, Exac
 from maxmargin.estimators._approximate import Posing
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._docstrings import EXPANSION, KERNEL, LIMITS, PROOF, entries
-from maxmargin.estimators._landmarks import LandmarkModel, QuietSVR
+from maxmargin.estimators._landmarks import LandmarkModel
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._traps import poor_regression
+from maxmargin.estimators.linear import LinearSVR
 from maxmargin.losses import regression_loss
 from maxmargin.objectives.base import Intercept
 from maxmargin.objectives.formulation import Formulation
@@ -113,13 +114,12 @@ class SVR(RegressorMixin, LandmarkModel):  # noqa: D101 - the docstring is compo
         """Fit to the rows of X with targets y; `sample_weight` multiplies C."""
         X, y = self._training(X, y, y_numeric=True)
         check_tube(self.epsilon)
-        C = LARGEST_C if is_infinite(self.C) else self.C
-        cost = sample_costs(X, C, None, sample_weight)
+        cost = self._costs(X, sample_weight)
         posed, target = self._posed(X, y, cost), real_targets(y)
         self._forget_space()
         if self.landmarks is not None:
             self._scale_of_f = spread(target, cost)
-            engine = QuietSVR(loss="epsilon_insensitive", epsilon=self.epsilon)
+            engine = LinearSVR(loss="epsilon_insensitive", epsilon=self.epsilon)
             trap = partial(self._poor, target, cost)
             delegated = self._fit_space(engine, posed, target, cost, trap)
             self._n_support = np.array([len(self.support_)], dtype=np.int32)
@@ -134,6 +134,10 @@ class SVR(RegressorMixin, LandmarkModel):  # noqa: D101 - the docstring is compo
         progress.end()
         self._warn_if_unproven(posed.samples, partial(self._poor, real_targets(y), cost))
         return self
+
+    def _costs(self, X: Any, sample_weight: Any) -> Array:
+        C = LARGEST_C if is_infinite(self.C) else self.C
+        return sample_costs(X, C, None, sample_weight)
 
     def _poor(self, y: Array, cost: Array) -> str:
         solution = self.solution_
@@ -150,7 +154,7 @@ class SVR(RegressorMixin, LandmarkModel):  # noqa: D101 - the docstring is compo
         """
         self._check_approximate()
         X, y = self._check_rows(X, y, reset=False, y_numeric=True)
-        cost = sample_costs(X, self.C, None, sample_weight)
+        cost = self._costs(X, sample_weight)
         posing = Posing([np.arange(X.shape[0])], [real_targets(y)], cost)
         return self._exact_bounds(X, posing, cost, max_values)
 

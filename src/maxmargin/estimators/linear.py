@@ -29,6 +29,7 @@ from maxmargin.data.targets import (
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._checks import check_dual, labels_of
 from maxmargin.estimators._cost import CostEstimate, Part, Sampled
+from maxmargin.estimators._docstrings import LINEAR_ATTRIBUTES, LINEAR_PARAMETERS
 from maxmargin.estimators._hard_margin import fit_hard_linear
 from maxmargin.estimators._l1 import check_l1, fit_l1, packed_bytes
 from maxmargin.estimators._linear import LinearModel
@@ -45,55 +46,6 @@ from maxmargin.losses import CLASSIFICATION, REGRESSION, Loss, regression_loss
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets, votes
 from maxmargin.objectives.base import Intercept
 from maxmargin.solvers import Solver
-
-_PARAMETERS = """dual : "auto" or bool, default="auto"
-        Accepted for scikit-learn's sake: the solver looks at both problems, whatever it is.
-    tol : float, default=1e-3
-        Relative duality gap to prove: the objective is within this fraction of the optimum.
-    C : float, default=1.0
-        Weight of the losses against ½‖w‖². In classification `inf` asks for a hard margin, as for
-        `SVC`: y_i f(x_i) ≥ 1 throughout, or a `NotSeparableError` with its witness.
-    fit_intercept : bool, default=True
-        Whether f has an intercept b.
-    intercept_scaling : float, default=1.0
-        The constant feature whose weight a penalised intercept is.
-    verbose : int, default=0
-        1: one live line of progress on a terminal, a line for each gap check elsewhere.
-    random_state : int, RandomState or None, default=None
-        Seeds the order of the samples.
-    max_iter : int or None, default=10_000
-        Most epochs or Newton steps; None or -1: no limit.
-    penalized_intercept : bool, default=True
-        Penalise b like a weight, as LIBLINEAR does. False leaves it free, as in `SVC`.
-    lam : float or None, default=None
-        If given, C = 1/(n_samples × lam): the λ of Pegasos. Weights count as repetitions.
-    solver : str or Solver, default="auto"
-        "auto" (see `maxmargin.solvers.auto`), "newton", "dual_cd", "pegasos", "sgd", "qp", or a
-        Solver with settings of its own, `SGD(rule="adam")` for example. All solve the same problem.
-    max_time : float or None, default=None
-        Most seconds, for all classes together. A fit stopped early returns its best model, with a
-        warning that has the gap.
-    warm_start : bool, default=False
-        Start where the last fit ended, if the number of samples and classes is the same."""
-
-_ATTRIBUTES = """coef_ : ndarray of shape (n_problems, n_features), or (n_features,) in regression
-        The weights: one row, or one for each class where there are more than two.
-    intercept_ : ndarray of shape (n_problems,)
-        The intercepts.
-    certificate_ : Certificate
-        Primal, dual, gap, KKT violation, support vectors, margin; of the sum if several classes.
-    solutions_ : tuple of Solution
-        Each problem's solution; `solution_` where there is only one.
-    history_ : list of Record
-        (time, epoch, primal, dual, gap) at each gap check.
-    support_ : ndarray
-        Indices of the support vectors.
-    alpha_ : ndarray, or list of one for each problem
-        α_i of every training sample.
-    slack_ : ndarray, or list of one for each problem
-        ξ_i of every training sample, after `samples(X, y)`, which has a table of both.
-    n_iter_ : int
-        Epochs or Newton steps."""
 
 
 class LinearSVC(  # noqa: D101 - the docstring is composed
@@ -114,7 +66,7 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
         Below `sklearn.svm.l1_min_c` all weights are 0 (with a penalised intercept or none).
     loss : {{"squared_hinge", "hinge", "perceptron"}}, default="squared_hinge"
         The perceptron has no regulariser and needs `solver="sgd"`.
-    {_PARAMETERS}
+    {LINEAR_PARAMETERS}
     multi_class : {{"ovr", "crammer_singer", "ovo"}}, default="ovr"
         One against the rest: one row of `coef_` for each class. "crammer_singer": the same layout,
         from the one problem of all classes, ½‖W‖² + Σ C_i max_j (1[j ≠ y_i] + f_j(x_i) − f_y(x_i)),
@@ -129,7 +81,7 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
 
     Attributes
     ----------
-    {_ATTRIBUTES}
+    {LINEAR_ATTRIBUTES}
     classes_ : ndarray
         The labels.
 
@@ -330,11 +282,11 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
         Errors up to this size cost nothing. Choose it by the scale of y. The squared loss has none.
     loss : {{"epsilon_insensitive", "squared_epsilon_insensitive", "squared"}}
         Default "epsilon_insensitive".
-    {_PARAMETERS}
+    {LINEAR_PARAMETERS}
 
     Attributes
     ----------
-    {_ATTRIBUTES}
+    {LINEAR_ATTRIBUTES}
 
     Examples
     --------

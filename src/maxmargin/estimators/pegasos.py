@@ -85,7 +85,7 @@ class PegasosClassifier(StreamClassifier):
         Whether f has an intercept b.
     intercept_scaling : float, default=1.0
         The constant feature whose weight a penalised intercept is.
-    max_iter : int or None, default=10_000
+    max_iter : int or None, default=100_000
         Most epochs of `fit`; None or -1: no limit.
     max_time : float or None, default=None
         Most seconds of `fit`, for all classes together.
@@ -174,7 +174,7 @@ class PegasosClassifier(StreamClassifier):
         fit_intercept: bool = True,
         penalized_intercept: bool = False,
         intercept_scaling: float = 1.0,
-        max_iter: int | None = 10_000,
+        max_iter: int | None = 100_000,
         max_time: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,

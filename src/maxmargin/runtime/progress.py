@@ -42,7 +42,7 @@ class Progress:
         self._lines: ReportLines | None = None
         if estimator.verbose:
             stopping = estimator._stopping()
-            name = type(estimator).__name__
+            name = estimator._works_for or type(estimator).__name__
             self._lines = ReportLines(name, n_classes, stopping.tol, stopping.max_time)
         self._data = {"X": X, "y": y}
         self._rebuild = rebuild
@@ -106,9 +106,9 @@ class Progress:
             with self._lock:
                 if w is not None:
                     self._solutions[task] = under_way(record, w, b, loss)
-                look = context.subcontext(task_name="look")
-                look.call_on_fit_task_begin(estimator=self._estimator)
-                return self._end(look, changed=w is not None)
+                check = context.subcontext(task_name="gap check")
+                check.call_on_fit_task_begin(estimator=self._estimator)
+                return self._end(check, changed=w is not None)
 
         yield report
         if lines:

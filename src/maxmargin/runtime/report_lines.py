@@ -31,7 +31,7 @@ class ReportLines:
         self._solved = 0
 
     def show(self, task: int, record: Record, *, proven: bool) -> None:
-        """Show a look at one problem, or work between two of them, where nothing is proven."""
+        """Show a gap check of one problem, or work between two of them, where nothing is proven."""
         with self._lock:
             if proven:
                 self._first.setdefault(task, record)

@@ -154,7 +154,7 @@ class Optimum:
     def intercepts(self, miss: Array, beta: Array, left_out: Indices | None = None) -> Array:
         """Return b of each column: the mean of y − Kβ on the edge, or amid what is allowed.
 
-        Each column may be without one sample, at β = 0: that has no say in it.
+        Each column may be without one sample, at β = 0: that does not count in it.
         """
         if not self.machine.free:
             return np.zeros(beta.shape[1])

@@ -39,5 +39,5 @@ def test_the_limit_is_a_number_of_30_digits(refuse):
 
 def test_0_is_not_negative():
     refuse_negative(np.zeros(3))
-    with pytest.raises(ValueError, match="no kernel"):
+    with pytest.raises(ValueError, match="not a valid kernel"):
         refuse_negative(np.array([0.0, -1.0]))

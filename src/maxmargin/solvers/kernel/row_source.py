@@ -210,15 +210,11 @@ class KernelSamples:
         where that takes negligible time, else in float32 tiles, with X stored as the samples are;
         but in float64 where these might have an error above `resolution`.
         """
-        values = _zeros(X, coef, parts)
         if self.X.shape[0] == 0:
-            return values
+            return _zeros(X, coef, parts)
         if isinstance(self.kernel, Linear):
-            ends = [self.X.shape[0]] if parts is None else np.cumsum(parts)
-            pieces = [slice(b, e) for b, e in zip([0, *ends[:-1]], ends, strict=True)]
-            w = np.concatenate([self.kernel.weights(coef[:, p], self.X[p]) for p in pieces])
-            found = X @ w.T if self.kernel.origin is None else X @ w.T - w @ self.kernel.origin
-            return np.asarray(found).reshape(values.shape)
+            return self._by_weights(self.kernel, X, coef, parts)
+        values = _zeros(X, coef, parts)
         n_values = X.shape[0] * self.X.shape[0]
         if self.formula is None or (n_values <= _EXACT_PREDICTED and affords_float64(X, n_values)):
             return self.exact(X, coef, parts)
@@ -226,6 +222,22 @@ class KernelSamples:
         stored = X.nnz // X.shape[0] if self._takes_csr and sparse.issparse(X) else X.shape[1]
         for rows in row_slices(X.shape[0], stored):
             values[rows] = tiles(X[rows])
+        return values
+
+    def _by_weights(
+        self, kernel: Linear, X: Matrix, coef: Array, parts: NDArray[np.int32] | None
+    ) -> Array:
+        """Return what `predict` does of a linear kernel.
+
+        The rows are centred before: X w - o w would lose what the parts of an f differ in.
+        """
+        values = _zeros(X, coef, parts)
+        ends = [self.X.shape[0]] if parts is None else np.cumsum(parts)
+        pieces = [slice(b, e) for b, e in zip([0, *ends[:-1]], ends, strict=True)]
+        w = np.concatenate([kernel.weights(coef[:, p], self.X[p]) for p in pieces])
+        stored = X.nnz // max(1, X.shape[0]) if sparse.issparse(X) else X.shape[1]
+        for rows in row_slices(X.shape[0], stored):
+            values[rows] = np.reshape(kernel.centred(X[rows]) @ w.T, values[rows].shape)
         return values
 
 

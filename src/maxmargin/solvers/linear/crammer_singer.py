@@ -27,7 +27,7 @@ RECALL, VISITS = 0.25, 3
 #: which leaves less of a gap behind. A proof is asked for at TRUST times it, as the sweep sees it.
 RELAX, LAST_RELAX, NEAR, TRUST = 1.4, 0.8, 2.5, 0.85
 
-#: Epochs are made in float32 down to this gap, and to the first look at most.
+#: Epochs are made in float32 down to this gap, and to the first gap check at most.
 NARROW_GAP = 1e-4
 
 #: A proof costs about two visits to every row: one that is not expected to succeed is not asked for
