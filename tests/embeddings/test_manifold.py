@@ -271,6 +271,23 @@ def test_pieces_have_places_of_their_own():
     np.testing.assert_allclose(new, Z[::30], atol=1e-9)
 
 
+def test_pieces_of_a_locally_linear_embedding_have_places_of_their_own():
+    X, label = make_blobs([60, 50, 40], n_features=3, cluster_std=0.1, random_state=0)
+    order = np.random.default_rng(0).permutation(len(X))
+    with pytest.warns(UserWarning, match="3 pieces"):
+        model = LocallyLinearEmbedding(4, n_neighbors=6).fit(X)
+    with pytest.warns(UserWarning, match="3 pieces"):
+        shuffled = LocallyLinearEmbedding(4, n_neighbors=6).fit(X[order])
+    Z = model.embedding_
+    np.testing.assert_allclose(Z.T @ Z, np.eye(4), atol=1e-10)
+    np.testing.assert_allclose(Z.sum(axis=0), 0.0, atol=1e-10)
+    for piece in range(3):
+        assert np.ptp(Z[label == piece, :2], axis=0).max() < 1e-12
+    assert len(np.unique(Z[:, :2].round(6), axis=0)) == 3
+    agree = np.abs((shuffled.embedding_ * Z[order]).sum(axis=0))
+    np.testing.assert_allclose(agree, 1.0, atol=1e-8)
+
+
 def test_affinities_that_are_small_connect_too():
     X = np.vstack([roll(40) / 10.0, roll(40, seed=1) / 10.0 + 8.0])
     kernel = Gaussian(0.2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,28 +50,69 @@ def normalized_eigenvectors(W: Any, pieces: NDArray[np.int32], k: int) -> tuple[
     """Return the k largest eigenvalues of D^(−½) W D^(−½), largest first, and their vectors.
 
     `pieces` has the number of the connected piece of each row of the affinities W. Each piece has
-    the eigenvalue 1 and its vector √d there; an iteration finds but some copies of an eigenvalue
-    that is repeated, and slowly, so that each piece is solved for what follows, by itself. A row
-    with no affinity counts with d = 1.
+    the eigenvalue 1 and its vector √d there. A row with no affinity counts with d = 1.
     """
     degree = np.asarray(W.sum(axis=1)).ravel()
     root = np.sqrt(np.where(degree == 0.0, 1.0, degree))
-    sizes = np.bincount(pieces)
-    vectors = _constants(root, pieces, np.argsort(-sizes, kind="stable")[: k - 1])
-    values, more = np.ones(vectors.shape[1]), k - len(sizes)
-    if more <= 0:
-        return values, vectors
+
+    def scaled(rows: NDArray[np.intp]) -> Any:
+        return _scaled(_square(W, rows), root[rows])
+
+    constants = _constants(root, pieces, k)
+    more = k - constants.shape[1]
+    values, vectors = _by_pieces(scaled, root, pieces, more, largest=True)
+    return np.append(np.ones(k - len(values)), values), np.hstack([constants, vectors])
+
+
+def smallest_of_reconstruction(M: Any, pieces: NDArray[np.int32], k: int) -> tuple[Array, Array]:
+    """Return the k smallest eigenvalues of (I − W)ᵀ(I − W), smallest first, and their vectors.
+
+    The rows of W sum to 1, so that each piece has the eigenvalue 0 and a constant vector there.
+    """
+    ones = np.ones(M.shape[0])
+    constants = _constants(ones, pieces, k)
+    more = k - constants.shape[1]
+
+    def square(rows: NDArray[np.intp]) -> Any:
+        return _square(M, rows)
+
+    values, vectors = _by_pieces(square, ones, pieces, more, largest=False)
+    return np.append(np.zeros(k - len(values)), values), np.hstack([constants, vectors])
+
+
+def _by_pieces(
+    matrix: Callable[[NDArray[np.intp]], Any],
+    root: Array,
+    pieces: NDArray[np.int32],
+    more: int,
+    *,
+    largest: bool,
+) -> tuple[Array, Array]:
+    """Return so many eigenvalues, and their vectors, besides the multiples of `root`.
+
+    An iteration finds but some copies of an eigenvalue that is repeated, and slowly, so that the
+    matrix of each piece is solved by itself. The multiple of `root` may be any of the vectors
+    found, or mixed with others where eigenvalues nearly agree.
+    """
+    solve, sign = (largest_eigenvectors, -1.0) if largest else (smallest_eigenvectors, 1.0)
     found: list[tuple[float, NDArray[np.intp], Array]] = []
-    for piece in np.flatnonzero(sizes > 1):
+    for piece in np.flatnonzero(np.bincount(pieces) > 1) if more > 0 else ():
         rows = np.flatnonzero(pieces == piece)
-        part = W if len(rows) == W.shape[0] else W[rows][:, rows]
-        own = largest_eigenvectors(_scaled(part, root[rows]), min(more + 1, len(rows)))
-        found += [(own[0][i], rows, own[1][:, i]) for i in range(1, len(own[0]))]
-    found = sorted(found, key=lambda one: -one[0])[:more]
-    rest = np.zeros((len(root), more))
+        A = matrix(rows)
+        _, span = solve(A, min(more + 1, len(rows)))
+        known = root[rows] / np.linalg.norm(root[rows])
+        basis = linalg.svd(span - np.outer(known, known @ span), full_matrices=False)[0][:, :-1]
+        own, turn = linalg.eigh(basis.T @ (A @ basis))
+        found += [(own[i], rows, basis @ turn[:, i]) for i in range(len(own))]
+    found = sorted(found, key=lambda one: sign * one[0])[: max(more, 0)]
+    vectors = np.zeros((len(root), len(found)))
     for place, (_, rows, vector) in enumerate(found):
-        rest[rows, place] = vector
-    return np.append(values, [value for value, _, _ in found]), np.hstack([vectors, rest])
+        vectors[rows, place] = vector
+    return np.array([value for value, _, _ in found]), vectors
+
+
+def _square(W: Any, rows: NDArray[np.intp]) -> Any:
+    return W if len(rows) == W.shape[0] else W[rows][:, rows]
 
 
 def _scaled(W: Any, root: Array) -> Any:
@@ -80,14 +122,15 @@ def _scaled(W: Any, root: Array) -> Any:
     return W / root / root[:, np.newaxis]
 
 
-def _constants(root: Array, pieces: NDArray[np.int32], chosen: NDArray[np.intp]) -> Array:
+def _constants(root: Array, pieces: NDArray[np.int32], most: int) -> Array:
     """Return orthonormal vectors that are a multiple of `root` on each piece: `root` itself first.
 
-    The others set one chosen piece after the other apart from those that are left.
+    The others set one piece after the other, the largest first, apart from those that are left.
     """
     mass = np.bincount(pieces, root**2)
+    chosen = np.argsort(-np.bincount(pieces), kind="stable")[: min(most, len(mass)) - 1]
     columns, left = [root / np.sqrt(mass.sum())], np.ones(len(mass), dtype=bool)
-    for piece in chosen[: len(mass) - 1]:
+    for piece in chosen:
         left[piece] = False
         rest = float(mass.sum(where=left))
         one, other, both = np.sqrt([mass[piece], rest, mass[piece] + rest])

@@ -25,7 +25,7 @@ from maxmargin.embeddings._graph import (
     warn_of_isolated,
     zero_distances,
 )
-from maxmargin.embeddings._spectra import normalized_eigenvectors, smallest_eigenvectors
+from maxmargin.embeddings._spectra import normalized_eigenvectors, smallest_of_reconstruction
 from maxmargin.kernels import Gaussian, Kernel, as_kernel
 from maxmargin.kernels.pairwise import plain
 
@@ -295,9 +295,10 @@ class LocallyLinearEmbedding(Embedding):
         index = self._search.kneighbors(return_distance=False)
         weights = self._weights(X, index)
         graph = _weight_graph(weights, index, n)
-        pieces_of(graph, k)
         apart = (sparse.identity(n, format="csr") - graph).tocsr()
-        values, vectors = smallest_eigenvectors((apart.T @ apart).tocsr(), k + 1)
+        values, vectors = smallest_of_reconstruction(
+            (apart.T @ apart).tocsr(), pieces_of(graph, k), k + 1
+        )
         self.embedding_ = np.ascontiguousarray((vectors * signs_of(vectors))[:, 1:])
         self.reconstruction_error_ = float(values[1:].sum())
         return self
