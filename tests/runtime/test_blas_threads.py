@@ -7,8 +7,8 @@ import pytest
 from sklearn.datasets import load_digits
 from threadpoolctl import ThreadpoolController
 
-from maxmargin import SVC
-from maxmargin.kernels import Linear
+from maxmargin import SVC, SVR, NuSVC, OneClassSVM
+from maxmargin.kernels import Gaussian, Linear
 from maxmargin.runtime.blas_threads import one_blas_thread
 from maxmargin.solvers import Newton
 from synthetic import free_svc, overlapping
@@ -74,3 +74,20 @@ def test_newton_with_many_features_keeps_blas_to_one_thread(n_jobs):
     with ThreadpoolController().limit(limits=2, user_api="blas"):
         free_svc(solver=Watching(), n_jobs=n_jobs, tol=0.1).fit(rows, y)
     assert Watching.seen == [{1}] * 3
+
+
+@pytest.mark.parametrize("make", [SVC, SVR, NuSVC, OneClassSVM])
+def test_kernel_values_of_a_small_fit_wake_no_threads(make, monkeypatch):
+    """Threads that were woken spin on: such fits took twice the processor time, or more."""
+    blas, seen, values = ThreadpoolController().select(user_api="blas"), [], Gaussian.__call__
+
+    def watched(kernel, A, B):
+        if A.shape[0] * B.size > 2**17:
+            seen.append({library.num_threads for library in blas.lib_controllers})
+        return values(kernel, A, B)
+
+    X, y = load_digits(return_X_y=True)
+    monkeypatch.setattr(Gaussian, "__call__", watched)
+    with blas.limit(limits=2):
+        make().fit(X, y)
+    assert seen and all(threads == {1} for threads in seen)

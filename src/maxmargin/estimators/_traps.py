@@ -11,6 +11,7 @@ from scipy import sparse
 
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial, Sigmoid
+from maxmargin.runtime.blas_threads import blas_threads_for
 from maxmargin.solution import Solution
 
 #: Ratio of the widths of columns from which on the narrow ones have no effect in a kernel.
@@ -54,7 +55,9 @@ def vanishing_kernel(kernel: Kernel, X: Matrix) -> str:
         return ""
     centres = X[:: n // _CENTRES][:_CENTRES]
     for step in sorted({max(1, n // _OTHERS), 1}, reverse=True):
-        values = kernel(centres, X[::step])
+        others = X[::step]
+        with blas_threads_for(_CENTRES * others.size):
+            values = kernel(centres, others)
         differ = values < 1.0 - 1e-9
         if values.max(where=differ, initial=0.0) >= _VANISHED:
             return ""

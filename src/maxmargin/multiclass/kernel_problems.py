@@ -18,7 +18,7 @@ from maxmargin.multiclass.subproblems import Subproblems
 from maxmargin.multiclass.unreached import Unreached
 from maxmargin.objectives.formulation import Formulation
 from maxmargin.objectives.kernel import KernelObjective
-from maxmargin.runtime.blas_threads import one_blas_thread
+from maxmargin.runtime.blas_threads import blas_threads_for, one_blas_thread
 from maxmargin.runtime.memory import free_memory
 from maxmargin.solution import Solution
 from maxmargin.solvers import SMO, Solver, Start
@@ -135,11 +135,12 @@ def tabulated(
     at, rows = np.empty((n, 1)), X[order]
     at[order] = positions(n)
     step = max(1, VALUES_AT_ONCE // n)
-    table = np.empty((n, n)) if n > step else kernel(rows, rows)
-    for begin in range(0, n, step) if n > step else ():
-        if over():
-            return None
-        table[begin : begin + step] = kernel(rows[begin : begin + step], rows)
+    with blas_threads_for(n * min(n, step) * X.shape[1]):
+        table = np.empty((n, n)) if n > step else kernel(rows, rows)
+        for begin in range(0, n, step) if n > step else ():
+            if over():
+                return None
+            table[begin : begin + step] = kernel(rows[begin : begin + step], rows)
     return at, Precomputed(table, kernel.mercer, kernel.rounding(rows))
 
 
