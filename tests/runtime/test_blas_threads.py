@@ -4,11 +4,21 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+import scipy.linalg
 from sklearn.datasets import load_digits
 from threadpoolctl import ThreadpoolController
 
 from maxmargin import SVC, SVR, NuSVC, OneClassSVM
-from maxmargin.kernels import Gaussian, Linear
+from maxmargin.embeddings import (
+    FourierFeatures,
+    KernelPCA,
+    LaplacianEigenmaps,
+    LocallyLinearEmbedding,
+    Nystroem,
+    _spectra,
+    fourier,
+)
+from maxmargin.kernels import Gaussian, Linear, pairwise
 from maxmargin.runtime.blas_threads import one_blas_thread
 from maxmargin.solvers import Newton
 from synthetic import free_svc, overlapping
@@ -90,4 +100,46 @@ def test_kernel_values_of_a_small_fit_wake_no_threads(make, monkeypatch):
     monkeypatch.setattr(Gaussian, "__call__", watched)
     with blas.limit(limits=2):
         make().fit(X, y)
-    assert seen and all(threads == {1} for threads in seen)
+    assert seen
+    assert all(threads == {1} for threads in seen)
+
+
+@pytest.mark.parametrize(
+    "embedding",
+    [
+        KernelPCA(3),
+        LaplacianEigenmaps(),
+        LocallyLinearEmbedding(n_neighbors=10),
+        Nystroem(),
+        FourierFeatures(),
+    ],
+    ids=lambda embedding: type(embedding).__name__,
+)
+def test_small_embeddings_wake_no_threads(embedding, monkeypatch):
+    """The threads that were woken spun for as long as ten such fits take."""
+    blas, seen = ThreadpoolController().select(user_api="blas"), []
+
+    def watch(module, name):
+        function = getattr(module, name)
+
+        def watched(*args, **kwargs):
+            seen.append({library.num_threads for library in blas.lib_controllers})
+            return function(*args, **kwargs)
+
+        monkeypatch.setattr(module, name, watched)
+
+    for module, names in (
+        (_spectra, ["eigsh"]),
+        (scipy.linalg, ["eigh", "svd"]),
+        (np.linalg, ["eigh", "eigvalsh"]),
+        (pairwise, ["dots"]),
+        (fourier, ["_waves"]),
+    ):
+        for name in names:
+            watch(module, name)
+    X = load_digits().data[:620]
+    with blas.limit(limits=2):
+        embedding.fit(X[:600]).transform(X)
+        embedding.fit(X).transform(X)
+    assert seen
+    assert all(threads == {1} for threads in seen)

@@ -22,6 +22,9 @@ from maxmargin.runtime.threads import in_threads, n_threads
 #: of fewer with a large matrix are slow.
 _VALUES_PER_BLOCK, _LEAST_ROWS = 2**18, 256
 
+#: Values on the way up to which threads of BLAS that wait for a core cost more than they save.
+_ONE_THREAD = 2**22
+
 #: Bytes of a row that are kept as they are.
 _LONG = 256
 
@@ -71,8 +74,9 @@ def in_blocks(
             out[rows] = function(rows)
 
     jobs = n_threads(n_jobs)
+    alone = jobs > 1 or n * width <= _ONE_THREAD
     with interruptible() as interrupt:
-        with one_blas_thread() if jobs > 1 else nullcontext():
+        with one_blas_thread() if alone else nullcontext():
             in_threads(fill, pieces, jobs)
         if interrupt.pressed:
             raise KeyboardInterrupt

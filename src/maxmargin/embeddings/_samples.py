@@ -106,7 +106,8 @@ def refuse_indefinite(K: Array, kernel: Kernel, largest: float) -> None:
     """Refuse a kernel whose matrix on some of the samples has a negative eigenvalue."""
     if not kernel.mercer:
         some = slice(None, None, max(1, len(K) // _SAMPLED))
-        least = float(np.linalg.eigvalsh(0.5 * (K[some, some] + K[some, some].T))[0])
+        with one_blas_thread():
+            least = float(np.linalg.eigvalsh(0.5 * (K[some, some] + K[some, some].T))[0])
         _refuse_negative(least, largest, kernel)
 
 

@@ -11,6 +11,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from maxmargin.data.arrays import Array
+from maxmargin.runtime.blas_threads import blas_threads_for, one_blas_thread
 
 #: Rows up to which all of the spectrum takes negligible time, and share of it from which on
 #: an iteration for some vectors does not pay.
@@ -30,8 +31,10 @@ def largest_eigenvectors(A: Any, k: int) -> tuple[Array, Array]:
     if n <= _SMALL or k > _FEW * n:
         return _of_the_whole(A.toarray() if sparse.issparse(A) else A, k)
     sought = k + _MORE
+    basis = min(n, 4 * sought + 40)
     try:
-        found = eigsh(A, k=sought, which="LA", v0=_start(n), ncv=min(n, 4 * sought + 40))
+        with one_blas_thread() if sparse.issparse(A) else blas_threads_for(n * n * basis):
+            found = eigsh(A, k=sought, which="LA", v0=_start(n), ncv=basis)
     except ArpackNoConvergence:
         if not sparse.issparse(A):
             return _of_the_whole(A, k)
@@ -42,7 +45,8 @@ def largest_eigenvectors(A: Any, k: int) -> tuple[Array, Array]:
 
 def _of_the_whole(A: Array, k: int) -> tuple[Array, Array]:
     n = len(A)
-    values, vectors = linalg.eigh(A, subset_by_index=[n - k, n - 1])
+    with blas_threads_for(n**3):
+        values, vectors = linalg.eigh(A, subset_by_index=[n - k, n - 1])
     return values[::-1], vectors[:, ::-1]
 
 
@@ -101,9 +105,10 @@ def _by_pieces(
         A = matrix(rows)
         _, span = solve(A, min(more + 1, len(rows)))
         known = root[rows] / np.linalg.norm(root[rows])
-        basis = linalg.svd(span - np.outer(known, known @ span), full_matrices=False)[0][:, :-1]
-        own, turn = linalg.eigh(basis.T @ (A @ basis))
-        found += [(own[i], rows, basis @ turn[:, i]) for i in range(len(own))]
+        with blas_threads_for(span.size * (len(rows) + span.shape[1])):
+            basis = linalg.svd(span - np.outer(known, known @ span), full_matrices=False)[0][:, :-1]
+            own, turn = linalg.eigh(basis.T @ (A @ basis))
+            found += [(own[i], rows, basis @ turn[:, i]) for i in range(len(own))]
     found = sorted(found, key=lambda one: sign * one[0])[: max(more, 0)]
     vectors = np.zeros((len(root), len(found)))
     for place, (_, rows, vector) in enumerate(found):
@@ -147,7 +152,8 @@ def smallest_eigenvectors(M: Any, k: int) -> tuple[Array, Array]:
     """
     n = M.shape[0]
     if n <= _SMALL or k > _FEW * n:
-        return linalg.eigh(M.toarray(), subset_by_index=[0, k - 1])  # type: ignore[no-any-return]
+        with blas_threads_for(n**3):
+            return linalg.eigh(M.toarray(), subset_by_index=[0, k - 1])  # type: ignore[no-any-return]
     values, vectors = _nearest(M, k, sigma=-1e-10 * float(M.diagonal().max()))
     return values[::-1], vectors[:, ::-1]
 
@@ -156,9 +162,10 @@ def _nearest(A: Any, k: int, sigma: float) -> tuple[Array, Array]:
     """Return the eigenvalues next to a number that is beyond them all."""
     n = A.shape[0]
     shifted = sparse.csc_matrix(A - sigma * sparse.identity(n, format="csr"))
-    factor = sparse.linalg.splu(shifted)
-    inverse = LinearOperator((n, n), matvec=factor.solve, dtype=np.float64)
-    return _sorted(*eigsh(A, k=k, sigma=sigma, OPinv=inverse, v0=_start(n)))
+    with one_blas_thread():
+        factor = sparse.linalg.splu(shifted)
+        inverse = LinearOperator((n, n), matvec=factor.solve, dtype=np.float64)
+        return _sorted(*eigsh(A, k=k, sigma=sigma, OPinv=inverse, v0=_start(n)))
 
 
 def _sorted(values: Array, vectors: Array) -> tuple[Array, Array]:

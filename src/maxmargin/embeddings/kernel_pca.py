@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from maxmargin.embeddings._base import in_blocks, signs_of
 from maxmargin.embeddings._samples import KernelEmbedding, refuse_indefinite
 from maxmargin.embeddings._spectra import largest_eigenvectors
 from maxmargin.embeddings.nystroem import Nystroem
+from maxmargin.runtime.blas_threads import blas_threads_for
 
 #: Samples whose kernel matrix is made, and landmarks of more.
 _WHOLE, _LANDMARKS = 5_000, 1_000
@@ -104,7 +106,8 @@ class KernelPCA(KernelEmbedding):
         return self
 
     def _fit_whole(self, X: Matrix, k: int) -> None:
-        K = self.kernel_(X, X)
+        with blas_threads_for(X.shape[0] * math.prod(X.shape)):
+            K = self.kernel_(X, X)
         means = K.mean(axis=0)
         centred = K - means - means[:, np.newaxis] + means.mean()
         values, vectors = largest_eigenvectors(0.5 * (centred + centred.T), k)
