@@ -111,7 +111,7 @@ def class_costs(cost: Array, class_weight: Any, classes: NDArray[Any], y: NDArra
     if class_weight is None:
         return cost
     factors = class_factors(cost, class_weight, classes, y)
-    weighted: Array = cost * factors[np.searchsorted(classes, y)]
+    weighted: Array = cost * factors[class_numbers(classes, y)]
     weighted[weighted < _TINY] = 0.0
     return weighted
 
@@ -181,9 +181,11 @@ def class_members(y: NDArray[Any], classes: NDArray[Any]) -> list[NDArray[np.int
     return [np.flatnonzero(y == label) for label in classes]
 
 
-def class_numbers(classes: NDArray[Any], y: NDArray[Any]) -> Array:
+def class_numbers(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.intp]:
     """Return the index of each label among the classes."""
-    return np.searchsorted(classes, y).astype(np.float64)
+    if len(classes) == 2:  # five times as fast as a search
+        return np.asarray(y == classes[1]).astype(np.intp)
+    return np.searchsorted(classes, y)
 
 
 def side_costs(y: Array, cost: Array, what: str) -> tuple[float, float]:

@@ -138,7 +138,8 @@ class KernelBase(CertifiedModel):
         """Solve the one problem of all classes."""
         begin = time.perf_counter()
         check_total_cost(cost)
-        n_classes, numbers = len(self.classes_), class_numbers(self.classes_, posed.y)
+        numbers = class_numbers(self.classes_, posed.y).astype(np.float64)
+        n_classes = len(self.classes_)
         problem = Problem(posed.samples, numbers, cost)
         objective = KernelCrammerSingerObjective(
             problem, n_classes, self._intercept(), kernel=posed.kernel

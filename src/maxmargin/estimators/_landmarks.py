@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.certificate import Certificate, Status
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_count
+from maxmargin.data.targets import class_numbers
 from maxmargin.embeddings import Nystroem
 from maxmargin.embeddings.certificates import (
     EmbeddedCertificate,
@@ -92,7 +93,7 @@ class LandmarkModel(KernelModel):
         coef = np.atleast_2d(engine.coef_) @ space.normalization_.T
         support = space.landmark_indices_.astype(np.int32)
         if posed.members:  # class by class, as support vectors go
-            order = np.argsort(np.searchsorted(self.classes_, y[support]), kind="stable")
+            order = np.argsort(class_numbers(self.classes_, y[support]), kind="stable")
             coef, support = np.ascontiguousarray(coef[:, order]), support[order]
         self._finish(posed.samples, coef, support, posed.kernel)
         self._warn_if_unproven(posed.samples, trap)

@@ -121,7 +121,8 @@ class LinearModel(CertifiedModel):
         """Solve the one problem of all classes and store what was learnt."""
         begin = time.perf_counter()
         solver, self._members = joint_solver(self.solver), None
-        numbers, n_classes = class_numbers(self.classes_, y), len(self.classes_)
+        numbers = class_numbers(self.classes_, y).astype(np.float64)
+        n_classes = len(self.classes_)
         problem = self._problem(X, numbers, cost, compress=True, solver=solver.name)
         check_magnitudes(problem.longest, problem.target_summary)
         objective = CrammerSingerObjective(problem, n_classes, self._intercept(), self._scaling())

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.calibration.leave_one_out import Span, free, squared_by_leverages
 from maxmargin.calibration.several_classes import Decision, ProbabilityMap, fit_map
 from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.targets import class_numbers
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.kernels.pairwise import dense, plain
 from maxmargin.runtime.blas_threads import one_blas_thread
@@ -134,13 +135,14 @@ class ProbabilisticClassifier:
         that of every problem unless `costs` has one for each.
         """
         costs = costs or [cost] * len(self._expansions())
-        numbers = np.searchsorted(self.classes_, y)
+        numbers = class_numbers(self.classes_, y)
         places, stands_for = _sampled(X, numbers)
         if len(places) < X.shape[0] and not self._geometry().soft:
-            every = np.union1d(places, self._spanning(costs, members, len(places)))
-            counted = np.zeros(len(every))
-            counted[np.searchsorted(every, places)] = stands_for
-            places, stands_for = every, counted
+            counted, kept = np.zeros(X.shape[0]), np.zeros(X.shape[0], dtype=bool)
+            counted[places], kept[places] = stands_for, True
+            kept[self._spanning(costs, members, len(places))] = True
+            places = np.flatnonzero(kept)
+            stands_for = counted[places]
         model = object.__new__(type(self))  # its parameters may be changed after the fit
         vars(model).update(vars(self))
         for name in ("_probabilities", "feature_names_in_"):
@@ -165,8 +167,9 @@ class ProbabilisticClassifier:
         """Return the places of the samples whose span counts, of all problems together."""
         expansions, found = self._expansions(), []
         for problem, ((coef, unit), cost) in enumerate(zip(expansions, costs, strict=True)):
-            rows = members[problem] if members else np.arange(len(cost))
-            inside = rows[free(np.abs(coef), cost[rows] / unit)]
+            used = np.flatnonzero(coef != 0.0)
+            rows = members[problem][used] if members else used
+            inside = rows[free(np.abs(coef[used]), cost[rows] / unit)]
             found.append(_thinned(inside, most // len(expansions)))
         return np.concatenate(found)
 
@@ -293,21 +296,23 @@ def _sampled(X: Matrix, numbers: NDArray[np.intp]) -> tuple[NDArray[np.intp], Ar
     """
     n = X.shape[0]
     stored = X.nnz if sparse.issparse(X) else X.size
-    counts = np.bincount(numbers)
-    most = min(_MOST_SAMPLES, _MOST_OF_CLASS * len(counts))
+    n_classes = int(numbers.max()) + 1
+    most = min(_MOST_SAMPLES, _MOST_OF_CLASS * n_classes)
     most = min(most, max(_FEWEST_SAMPLES, _MOST_VALUES * n // max(1, stored)))
     if n <= most:
         return np.arange(n), np.ones(n)
+    classes = [np.flatnonzero(numbers == k) for k in range(n_classes)]
+    counts = np.array([len(rows) for rows in classes])
     shares = np.minimum(counts, np.maximum(most * counts // n, _FEWEST_OF_CLASS))
-    classes = (np.flatnonzero(numbers == k) for k in range(len(counts)))
     drawn = [_thinned(rows, share) for rows, share in zip(classes, shares, strict=True)]
     places = np.sort(np.concatenate(drawn))
     return places, (counts / np.maximum(shares, 1))[numbers[places]]
 
 
 def _thinned(places: NDArray[np.intp], most: int) -> NDArray[np.intp]:
-    """Return so many of the places at most, the same every time."""
+    """Return so many of the places at most, one of each stretch, the same every time."""
     if len(places) <= most:
         return places
-    drawn = np.random.default_rng(0).choice(len(places), most, replace=False, shuffle=False)
-    return places[np.sort(drawn)]
+    ends = np.arange(most + 1) * len(places) // most
+    inside = np.random.default_rng(0).random(most) * np.diff(ends)
+    return places[ends[:-1] + inside.astype(np.intp)]

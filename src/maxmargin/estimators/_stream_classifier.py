@@ -132,7 +132,7 @@ class StreamClassifier(LinearClassifier, LinearModel, KernelBase):
     def _stream_targets(self, y: NDArray[Any]) -> list[Array]:
         """±1 for each binary problem, or the numbers of the classes for the one of all."""
         if isinstance(self._streams[0], ClassPegasosStream):
-            return [class_numbers(self.classes_, y)]
+            return [class_numbers(self.classes_, y).astype(np.float64)]
         positives = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         return [np.where(y == positive, 1.0, -1.0) for positive in positives]
 

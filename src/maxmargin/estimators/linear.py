@@ -22,6 +22,7 @@ from maxmargin.data.targets import (
     check_several_classes,
     class_costs,
     class_members,
+    class_numbers,
     costs_against_rest,
     real_targets,
     sample_costs,
@@ -183,7 +184,7 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
             return
         numbers = None
         if len(targets) > 1 and self.class_weight is None:  # one cost for all of them
-            numbers = np.searchsorted(self.classes_, y).astype(np.int32)
+            numbers = class_numbers(self.classes_, y).astype(np.int32)
         self._fit_targets(X, y, targets, costs, loss, numbers=numbers)
 
     def _completed(self, cost: CostEstimate, data: Sampled, parts: list[Part]) -> CostEstimate:
@@ -197,7 +198,7 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
 
     def _labels(self, rows: Matrix) -> NDArray[Any]:
         """Return the label of every row."""
-        values = np.asarray(rows @ self.coef_.T + self.intercept_)
+        values = np.stack([rows @ w for w in self.coef_], axis=1) + self.intercept_
         if values.shape[1] == 1:
             return np.asarray(self.classes_[(values[:, 0] > 0.0).astype(int)])
         by_pairs = self._members is not None
