@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ from maxmargin.solvers.kernel.batch_smo import Task
 from maxmargin.solvers.kernel.origin_margin import OriginMargin
 
 
+@dataclass(eq=False, repr=False)
 class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
     __doc__ = f"""Kernel support vector classifier that proves its answer.
 
@@ -110,54 +112,29 @@ class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
     _solvers = ("smo", "qp", "pegasos")
     _one_left = ONE_LEFT
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool | str = "deprecated",
-        fit_intercept: bool = True,
-        solver: Any = "smo",
-        tol: float = 1e-3,
-        cache_size: float | None = None,
-        class_weight: dict[Any, float] | str | None = None,
-        max_iter: int | None = -1,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        multi_class: str = "ovo",
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        landmarks: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.multi_class = multi_class
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.landmarks = landmarks
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    C: float = 1.0
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: float | str = "scale"
+    coef0: float = 0.0
+    shrinking: bool = True
+    probability: bool | str = "deprecated"
+    fit_intercept: bool = True
+    solver: Any = "smo"
+    tol: float = 1e-3
+    cache_size: float | None = None
+    class_weight: dict[Any, float] | str | None = None
+    max_iter: int | None = -1
+    max_time: float | None = None
+    warm_start: bool = False
+    multi_class: str = "ovo"
+    decision_function_shape: str = "ovr"
+    break_ties: bool = False
+    landmarks: int | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -27,6 +28,7 @@ from maxmargin.objectives.formulation import Formulation
 from maxmargin.objectives.scalar import spread
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SVR(RegressorMixin, LandmarkModel):  # noqa: D101 - the docstring is composed
     __doc__ = f"""Kernel support vector regression that proves its answer.
 
@@ -70,44 +72,23 @@ class SVR(RegressorMixin, LandmarkModel):  # noqa: D101 - the docstring is compo
 
     _solvers = ("smo", "qp")
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        shrinking: bool = True,
-        fit_intercept: bool = True,
-        solver: Any = "smo",
-        tol: float = 1e-3,
-        cache_size: float | None = None,
-        max_iter: int | None = -1,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        landmarks: int | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.tol = tol
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.landmarks = landmarks
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: float | str = "scale"
+    coef0: float = 0.0
+    C: float = 1.0
+    epsilon: float = 0.1
+    shrinking: bool = True
+    fit_intercept: bool = True
+    solver: Any = "smo"
+    tol: float = 1e-3
+    cache_size: float | None = None
+    max_iter: int | None = -1
+    max_time: float | None = None
+    warm_start: bool = False
+    landmarks: int | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -49,6 +49,7 @@ from maxmargin.objectives.base import Intercept
 from maxmargin.solvers import Solver
 
 
+@dataclass(eq=False, repr=False)
 class LinearSVC(  # noqa: D101 - the docstring is composed
     LinearClassifier, ProbabilisticClassifier, SparseCoefMixin, LinearModel
 ):
@@ -97,46 +98,25 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
     True
     """
 
-    def __init__(
-        self,
-        penalty: str = "l2",
-        loss: str = "squared_hinge",
-        *,
-        dual: bool | str = "auto",
-        tol: float = 1e-3,
-        C: float = 1.0,
-        multi_class: str = "ovr",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        class_weight: dict[Any, float] | str | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-        max_iter: int | None = 10_000,
-        penalized_intercept: bool = True,
-        lam: float | None = None,
-        solver: str | Solver = "auto",
-        max_time: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.dual = dual
-        self.tol = tol
-        self.C = C
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.penalized_intercept = penalized_intercept
-        self.lam = lam
-        self.solver = solver
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
+    penalty: str = "l2"
+    loss: str = "squared_hinge"
+    _: KW_ONLY
+    dual: bool | str = "auto"
+    tol: float = 1e-3
+    C: float = 1.0
+    multi_class: str = "ovr"
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    class_weight: dict[Any, float] | str | None = None
+    verbose: int = 0
+    random_state: Any = None
+    max_iter: int | None = 10_000
+    penalized_intercept: bool = True
+    lam: float | None = None
+    solver: str | Solver = "auto"
+    max_time: float | None = None
+    warm_start: bool = False
+    n_jobs: int | None = None
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
@@ -269,6 +249,7 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
         return Geometry(Linear(), kind is Intercept.FREE, constant, soft)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is composed
     __doc__ = f"""Linear support vector regression that proves its answer.
 
@@ -299,40 +280,21 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
     True
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 0.0,
-        tol: float = 1e-3,
-        C: float = 1.0,
-        loss: str = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        dual: bool | str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-        max_iter: int | None = 10_000,
-        penalized_intercept: bool = True,
-        lam: float | None = None,
-        solver: str | Solver = "auto",
-        max_time: float | None = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.epsilon = epsilon
-        self.tol = tol
-        self.C = C
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.dual = dual
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.penalized_intercept = penalized_intercept
-        self.lam = lam
-        self.solver = solver
-        self.max_time = max_time
-        self.warm_start = warm_start
+    epsilon: float = 0.0
+    tol: float = 1e-3
+    C: float = 1.0
+    loss: str = "epsilon_insensitive"
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    dual: bool | str = "auto"
+    verbose: int = 0
+    random_state: Any = None
+    max_iter: int | None = 10_000
+    penalized_intercept: bool = True
+    lam: float | None = None
+    solver: str | Solver = "auto"
+    max_time: float | None = None
+    warm_start: bool = False
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:

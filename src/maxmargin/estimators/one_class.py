@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from maxmargin.objectives.base import Intercept
 from maxmargin.objectives.formulation import Formulation
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OneClassSVM(OutlierMixin, KernelModel):  # noqa: D101 - the docstring is composed
     __doc__ = f"""The smallest region that holds all but a share ν of the samples.
 
@@ -63,36 +65,19 @@ class OneClassSVM(OutlierMixin, KernelModel):  # noqa: D101 - the docstring is c
 
     solver, fit_intercept = "smo", False
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        nu: float = 0.5,
-        cache_size: float | None = None,
-        max_iter: int | None = -1,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.nu = nu
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: float | str = "scale"
+    coef0: float = 0.0
+    shrinking: bool = True
+    tol: float = 1e-3
+    nu: float = 0.5
+    cache_size: float | None = None
+    max_iter: int | None = -1
+    max_time: float | None = None
+    warm_start: bool = False
+    n_jobs: int | None = None
+    verbose: int = 0
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -34,6 +34,7 @@ from maxmargin.solvers.stochastic.kernel_pegasos import KernelPegasos
 from maxmargin.solvers.stochastic.pegasos import Pegasos
 
 
+@dataclass(eq=False, repr=False)
 class PegasosClassifier(StreamClassifier):
     """SVM by Pegasos: stochastic subgradient steps of length 1/(λt).
 
@@ -154,56 +155,30 @@ class PegasosClassifier(StreamClassifier):
 
     _keeps_state = True  # partial_fit goes on from fit
 
-    def __init__(
-        self,
-        lam: float = 0.03,
-        *,
-        loss: str = "hinge",
-        sampling: Literal["shuffle", "uniform"] = "shuffle",
-        batch_size: int | None = None,
-        projection: bool = False,
-        averaging: Literal["none", "uniform", "suffix", "weighted"] = "suffix",
-        kernel: Any = None,
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        max_support: int | None = 10_000,
-        multi_class: Literal["ovr", "crammer_singer"] = "ovr",
-        class_weight: dict[Any, float] | str | None = None,
-        tol: float = 1e-2,
-        fit_intercept: bool = True,
-        penalized_intercept: bool = False,
-        intercept_scaling: float = 1.0,
-        max_iter: int | None = 100_000,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.lam = lam
-        self.loss = loss
-        self.sampling = sampling
-        self.batch_size = batch_size
-        self.projection = projection
-        self.averaging = averaging
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.max_support = max_support
-        self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.penalized_intercept = penalized_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    lam: float = 0.03
+    _: KW_ONLY
+    loss: str = "hinge"
+    sampling: Literal["shuffle", "uniform"] = "shuffle"
+    batch_size: int | None = None
+    projection: bool = False
+    averaging: Literal["none", "uniform", "suffix", "weighted"] = "suffix"
+    kernel: Any = None
+    degree: int = 3
+    gamma: float | str = "scale"
+    coef0: float = 0.0
+    max_support: int | None = 10_000
+    multi_class: Literal["ovr", "crammer_singer"] = "ovr"
+    class_weight: dict[Any, float] | str | None = None
+    tol: float = 1e-2
+    fit_intercept: bool = True
+    penalized_intercept: bool = False
+    intercept_scaling: float = 1.0
+    max_iter: int | None = 100_000
+    max_time: float | None = None
+    warm_start: bool = False
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     @property
     def solver(self) -> Pegasos:

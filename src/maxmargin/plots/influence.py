@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from maxmargin.plots._style import colour, equal_scales, finish, marker, new_axe
 _SIDES = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class InfluenceDisplay:
     """By how much f moves when a sample is left out.
 
@@ -39,22 +41,12 @@ class InfluenceDisplay:
         Names of the axes.
     """
 
-    def __init__(
-        self,
-        *,
-        points: Array,
-        y: NDArray[np.intp],
-        classes: NDArray[Any],
-        influence: Array,
-        grids: tuple[Array, Array, Array, Array],
-        labels: tuple[str, str],
-    ) -> None:
-        self.points = points
-        self.y = y
-        self.classes = classes
-        self.influence = influence
-        self.grids = grids
-        self.labels = labels
+    points: Array
+    y: NDArray[np.intp]
+    classes: NDArray[Any]
+    influence: Array
+    grids: tuple[Array, Array, Array, Array]
+    labels: tuple[str, str]
 
     @classmethod
     def from_estimator(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ class Grid(NamedTuple):
     values: Array
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MarginDisplay:
     """Where a classifier decides how, and which samples decide it.
 
@@ -51,24 +53,13 @@ class MarginDisplay:
         Names of the axes.
     """
 
-    def __init__(
-        self,
-        *,
-        grid: Grid,
-        points: Array,
-        y: NDArray[np.intp],
-        classes: NDArray[Any],
-        support: Roles,
-        slack_lines: Array,
-        labels: tuple[str, str],
-    ) -> None:
-        self.grid = grid
-        self.points = points
-        self.y = y
-        self.classes = classes
-        self.support = support
-        self.slack_lines = slack_lines
-        self.labels = labels
+    grid: Grid
+    points: Array
+    y: NDArray[np.intp]
+    classes: NDArray[Any]
+    support: Roles
+    slack_lines: Array
+    labels: tuple[str, str]
 
     @classmethod
     def from_estimator(

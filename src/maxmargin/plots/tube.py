@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from maxmargin.plots._samples import Roles, roles
 from maxmargin.plots._style import GREY, colour, finish, new_axes
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TubeDisplay:
     """f of one feature, its tube of half width ε, and the support vectors outside and on its edge.
 
@@ -30,22 +32,12 @@ class TubeDisplay:
         Name of the feature.
     """
 
-    def __init__(
-        self,
-        *,
-        line: tuple[Array, Array],
-        x: Array,
-        y: Array,
-        epsilon: float,
-        support: Roles,
-        label: str,
-    ) -> None:
-        self.line = line
-        self.x = x
-        self.y = y
-        self.epsilon = epsilon
-        self.support = support
-        self.label = label
+    line: tuple[Array, Array]
+    x: Array
+    y: Array
+    epsilon: float
+    support: Roles
+    label: str
 
     @classmethod
     def from_estimator(
