@@ -11,7 +11,7 @@ from maxmargin.kernels import Gaussian, Linear
 from maxmargin.losses import EPSILON_INSENSITIVE, HINGE
 from maxmargin.objectives import HardMarginObjective, KernelObjective, LinearObjective
 from maxmargin.objectives.base import NEGLIGIBLE
-from maxmargin.objectives.kernel import expansion_blocks
+from maxmargin.objectives.expansion import expansion_blocks
 from maxmargin.objectives.scalar import spread
 from maxmargin.runtime.memory import free_memory
 from maxmargin.solvers import SMO, Monitor, Stopping

@@ -28,7 +28,7 @@ from maxmargin.multiclass.decomposition import (
     votes,
 )
 from maxmargin.objectives.base import Intercept
-from maxmargin.objectives.kernel import VALUES_PER_BLOCK
+from maxmargin.objectives.expansion import VALUES_PER_BLOCK
 
 
 class KernelClassifier(ClassifierMixin, ProbabilisticClassifier, LandmarkModel):

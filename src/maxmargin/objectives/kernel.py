@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,9 +11,9 @@ from numpy.typing import NDArray
 
 import maxmargin._core as _core
 from maxmargin.certificate import Certificate, Status, certificate_of_sums
-from maxmargin.data.arrays import UNIT, Array, Matrix
+from maxmargin.data.arrays import UNIT, Array
 from maxmargin.data.problem import Problem
-from maxmargin.kernels import Kernel, Linear, Precomputed, mercer_check
+from maxmargin.kernels import Kernel, Linear
 from maxmargin.losses import Loss
 from maxmargin.objectives.base import (
     Intercept,
@@ -27,12 +25,10 @@ from maxmargin.objectives.base import (
     rounding_slip,
     sums_to_zero,
 )
+from maxmargin.objectives.expansion import Expansion
 from maxmargin.objectives.rounding import expansion_error, row_error, value_error_bound
 from maxmargin.objectives.scalar import ScalarObjective
 from maxmargin.objectives.standard_form import StandardForm
-
-#: Kernel values held at a time.
-VALUES_PER_BLOCK = 2**22
 
 
 class Setting(NamedTuple):
@@ -49,7 +45,7 @@ class Setting(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class KernelObjective(ScalarObjective):
+class KernelObjective(Expansion, ScalarObjective):
     """P(c, b) = ½ c'Kc + Σ C_i ℓ(f(x_i)), to be minimised; f = Σ c_j k(x_j, ·) + b.
 
     A primal point is its coefficients c; that of a dual point β has c = β. An intercept is free or
@@ -61,16 +57,6 @@ class KernelObjective(ScalarObjective):
 
     kernel: Kernel = field(default_factory=Linear)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.intercept is Intercept.PENALIZED:
-            raise ValueError("With a kernel an intercept is free or absent, not penalised.")
-
-    @cached_property
-    def diagonal(self) -> Array:
-        """‖x_i‖² in the space where f is linear."""
-        return self.kernel.diagonal(self.problem.X)
-
     @property
     def dimension(self) -> int:
         """The number of samples: w are their coefficients."""
@@ -80,27 +66,6 @@ class KernelObjective(ScalarObjective):
         """0: that of a dual point is free or absent."""
         del beta
         return 0.0
-
-    @cached_property
-    def value_rounding(self) -> float:
-        """The rounding of kernel values in float64; see `Kernel.rounding`."""
-        return self.kernel.rounding(self.problem.X)
-
-    @cached_property
-    def convex(self) -> bool:
-        """Whether K is positive semidefinite."""
-        return seems_mercer(self.kernel, self.problem.X)
-
-    def kernel_values(self, coef: Array) -> Array:
-        """Return Σ c_j k(x_j, x_i) of every row i, from the kernel's own formula in float64."""
-        values = np.zeros(len(coef))
-        for rows, block in self.kernel_blocks(coef, VALUES_PER_BLOCK):
-            values[rows] = block
-        return values
-
-    def kernel_blocks(self, coef: Array, size: int) -> Iterator[tuple[slice, Array]]:
-        """Yield them for some rows at a time: as many as take `size` values of the kernel."""
-        return expansion_blocks(self.kernel, self.problem.X, coef, size)
 
     def best_offsets(self, z: Array) -> tuple[float, float]:
         """Minimise P over a free intercept and the number in the loss, where that is a variable."""
@@ -312,27 +277,3 @@ def _nu_terms(loss: Loss, nu_sum: float, size: float) -> tuple[float, float]:
         rho = loss.target_scale
         return -nu_sum * rho, abs(lacking * rho) if adds_up(size, nu_sum) else math.inf
     return nu_sum * loss.epsilon, abs(lacking * loss.epsilon)
-
-
-def seems_mercer(kernel: Kernel, X: Matrix) -> bool:
-    """Whether K is positive semidefinite; a kernel of unknown kind is tried on a sample.
-
-    Of a kernel matrix the sample is large, as its values cost nothing.
-    """
-    if kernel.mercer is not None:
-        return bool(kernel.mercer)
-    n_samples = 1000 if isinstance(kernel, Precomputed) else 100
-    return mercer_check(kernel, X, n_samples=n_samples).passed
-
-
-def expansion_blocks(
-    kernel: Kernel, X: Matrix, coef: Array, size: int
-) -> Iterator[tuple[slice, Array]]:
-    """Yield Kc for some rows at a time; c is a vector, or a matrix with a column for each f."""
-    support = np.flatnonzero(coef if coef.ndim == 1 else coef.any(axis=1))
-    if len(support) == 0:
-        return
-    basis, step = X[support], max(1, size // len(support))
-    for begin in range(0, len(coef), step):
-        rows = slice(begin, begin + step)
-        yield rows, kernel(X[rows], basis) @ coef[support]

@@ -2,60 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
 from maxmargin.certificate import Certificate, Evidence, certificate_of_sums
 from maxmargin.data.arrays import UNIT, Array
 from maxmargin.kernels import Kernel, Linear
-from maxmargin.objectives.base import Intercept, Judged, PrimalDual, refuse_intercept
+from maxmargin.objectives.base import Judged, PrimalDual, refuse_intercept
 from maxmargin.objectives.crammer_singer import CrammerSingerObjective, multiclass_slip
-from maxmargin.objectives.kernel import VALUES_PER_BLOCK, expansion_blocks, seems_mercer
+from maxmargin.objectives.expansion import Expansion
 from maxmargin.objectives.rounding import expansion_error
 
 
 @dataclass(frozen=True, eq=False)
-class KernelCrammerSingerObjective(CrammerSingerObjective):
+class KernelCrammerSingerObjective(Expansion, CrammerSingerObjective):
     """The same problem for f_j(x) = Σ_i c_ij k(x_i, x) + b_j, with ½‖W‖² = ½ Σ_j c_j'K c_j.
 
     A primal point is its coefficients c, of the shape of β; an intercept is free or absent.
     """
 
     kernel: Kernel = field(default_factory=Linear)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.intercept is Intercept.PENALIZED:
-            raise ValueError("With a kernel an intercept is free or absent, not penalised.")
-
-    @cached_property
-    def diagonal(self) -> Array:
-        """k(x_i, x_i)."""
-        return self.kernel.diagonal(self.problem.X)
-
-    @cached_property
-    def value_rounding(self) -> float:
-        """The rounding of kernel values in float64; see `Kernel.rounding`."""
-        return self.kernel.rounding(self.problem.X)
-
-    @cached_property
-    def convex(self) -> bool:
-        """Whether K is positive semidefinite."""
-        return seems_mercer(self.kernel, self.problem.X)
-
-    def kernel_values(self, coef: Array) -> Array:
-        """Kc, from the kernel's own formula in float64."""
-        values = np.zeros_like(coef)
-        for rows, block in self.kernel_blocks(coef, VALUES_PER_BLOCK):
-            values[rows] = block
-        return values
-
-    def kernel_blocks(self, coef: Array, size: int) -> Iterator[tuple[slice, Array]]:
-        """Yield them for some rows at a time: as many as take `size` values of the kernel."""
-        return expansion_blocks(self.kernel, self.problem.X, coef, size)
 
     def lay_out(self, coef: Array) -> Array:
         """Return the coefficients as they are."""

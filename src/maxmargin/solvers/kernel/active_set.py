@@ -16,7 +16,7 @@ import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
 from maxmargin.objectives.base import PrimalDual
-from maxmargin.objectives.kernel import KernelObjective, expansion_blocks
+from maxmargin.objectives.kernel import KernelObjective
 from maxmargin.objectives.standard_form import StandardForm
 from maxmargin.runtime.memory import free_memory
 from maxmargin.runtime.monitor import Monitor
@@ -146,8 +146,7 @@ class ActiveSet:
         variables[:, at] = smo.variables.reshape(len(variables), -1)
         change, z = variables.sum(axis=0) - before, self.z.copy()
         long = len(z) * int(np.count_nonzero(change)) > _SUMMED_AFTER_STOP
-        X = self.objective.problem.X
-        for rows, block in expansion_blocks(self.kernel, X, change, _VALUES_PER_POLL):
+        for rows, block in self.objective.kernel_blocks(change, _VALUES_PER_POLL):
             z[rows] += block
             if long and monitor.stopped():
                 return False
