@@ -77,12 +77,16 @@ class Monitor:
         self._n_iter = 0
         self._stall = StallDetector(_CHECKS_UNMOVED)
 
-    def on(self, objective: Objective, tol: float) -> Monitor:
-        """Return a monitor of an auxiliary problem, to that gap, without reports.
+    def on(
+        self, objective: Objective, tol: float | None = None, max_iter: int | None = None
+    ) -> Monitor:
+        """Return a monitor of an auxiliary problem, with the same clock and without reports.
 
-        It has the same limits and the same clock.
+        It has the same limits, but for those given.
         """
-        stopping = replace(self.stopping, tol=tol)
+        limits = self.stopping
+        most = limits.max_iter if max_iter is None else max_iter
+        stopping = replace(limits, tol=tol or limits.tol, max_iter=most)
         return Monitor(objective, stopping, self._interrupt, None, self._begin)
 
     @property
@@ -165,15 +169,6 @@ class Monitor:
         """Keep what is best of a point that was certified elsewhere, and decide."""
         self._keep(judged)
         return self._decide(n_iter)
-
-    def of(self, objective: Objective, n_iter: int) -> Monitor:
-        """Return a monitor of another objective for the time that is left, and so many iterations.
-
-        Fewer if max_iter says so.
-        """
-        most = self.iterations_left(n_iter, n_iter)
-        stopping = replace(self.stopping, max_iter=most)
-        return Monitor(objective, stopping, self._interrupt, None, self._begin)
 
     def improve(self, point: PrimalDual) -> None:
         """Take this point, which needs no completion, instead of a best one with a larger gap."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
-from maxmargin.data.checks import as_floats, check_count, check_positive
+from maxmargin.data.checks import check_count
 from maxmargin.objectives.balance import balance
 from maxmargin.objectives.base import Intercept, PrimalDual
 from maxmargin.objectives.kernel_crammer_singer import KernelCrammerSingerObjective
@@ -21,9 +21,13 @@ from maxmargin.solution import Solution, SolverInfo
 from maxmargin.solvers.base import Start
 from maxmargin.solvers.kernel.crammer_singer_active_set import face_step
 from maxmargin.solvers.kernel.kernel_sums import exact_values, kernel_matrix
-from maxmargin.solvers.kernel.row_cache import out_of_memory, row_capacities
+from maxmargin.solvers.kernel.row_cache import (
+    check_row_settings,
+    out_of_memory,
+    row_capacities,
+)
 from maxmargin.solvers.kernel.row_source import KernelSamples, affords_float64
-from maxmargin.solvers.kernel.value_checks import refuse_huge, refuse_negative
+from maxmargin.solvers.kernel.value_checks import refuse_for_float32
 from maxmargin.solvers.requirements import require
 
 #: Outer steps between gap checks where no proof is expected. Small problems are checked often: each
@@ -59,19 +63,14 @@ class ClassSMO:
 
     def __post_init__(self) -> None:
         check_count("working_set", self.working_set - 1, advice="256 is usual, 2 the least.")
-        as_floats(self, "cache_size")
-        check_count("n_threads", self.n_threads, advice="1 opens no thread.")
-        if self.cache_size is not None:
-            check_positive("cache_size", self.cache_size, advice="It is in megabytes.")
+        check_row_settings(self)
 
     def solve(
         self, objective: KernelCrammerSingerObjective, monitor: Monitor, start: Start
     ) -> Solution:
         """Make outer steps; certify the point when the estimate of its gap is small enough."""
         require(objective, self.name, (KernelCrammerSingerObjective,))
-        if objective.kernel.mercer is not False:
-            refuse_negative(objective.diagonal)
-        refuse_huge(objective.diagonal)
+        refuse_for_float32(objective.kernel, objective.diagonal)
         try:
             return self._solve(objective, monitor, start)
         except MemoryError as error:

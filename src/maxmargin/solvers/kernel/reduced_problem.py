@@ -18,7 +18,8 @@ def retried(
     reduced = objective.reduced(found.w, found.b, found.beta)
     if found.status is not Status.STALLED or reduced is None:
         return found
-    answer = solver.solve(reduced, monitor.of(reduced, found.n_iter), Start(beta=found.beta))
+    rest = monitor.on(reduced, max_iter=monitor.iterations_left(found.n_iter, found.n_iter))
+    answer = solver.solve(reduced, rest, Start(beta=found.beta))
     judged = objective.judge_reduced(reduced, (answer.w, answer.b, answer.beta), found)
     status = monitor.accept(judged, found.n_iter + answer.n_iter)
     before, after = found.info, answer.info

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from maxmargin.data.checks import as_floats, check_count, check_positive
 from maxmargin.runtime.memory import free_memory
 from maxmargin.solvers.kernel.row_source import KernelSamples
 
@@ -14,6 +17,14 @@ _CACHE_AT_FIRST = 256.0
 
 #: Bytes of a kernel matrix that is kept without asking for the free memory.
 _SMALL = 2**26
+
+
+def check_row_settings(settings: Any) -> None:
+    """Check the memory and the threads that a solver may use for kernel rows."""
+    as_floats(settings, "cache_size")
+    check_count("n_threads", settings.n_threads, advice="1 opens no thread.")
+    if settings.cache_size is not None:
+        check_positive("cache_size", settings.cache_size, advice="It is in megabytes.")
 
 
 def cache_for(samples: KernelSamples, cache_size: float | None) -> float | None:

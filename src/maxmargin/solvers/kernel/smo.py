@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
-from maxmargin.data.checks import as_floats, check_count, check_positive
+from maxmargin.data.checks import check_count
 from maxmargin.kernels import Precomputed
 from maxmargin.objectives.base import PrimalDual
 from maxmargin.objectives.hard_margin import HardMarginObjective
@@ -35,10 +35,15 @@ from maxmargin.solvers.kernel.kernel_sums import (
     values_with_error,
 )
 from maxmargin.solvers.kernel.reduced_problem import retried
-from maxmargin.solvers.kernel.row_cache import out_of_memory, row_capacities, short_of_rows
+from maxmargin.solvers.kernel.row_cache import (
+    check_row_settings,
+    out_of_memory,
+    row_capacities,
+    short_of_rows,
+)
 from maxmargin.solvers.kernel.row_source import KernelSamples
 from maxmargin.solvers.kernel.subset_start import NEAR, Screening
-from maxmargin.solvers.kernel.value_checks import refuse_huge, refuse_negative
+from maxmargin.solvers.kernel.value_checks import refuse_for_float32
 from maxmargin.solvers.requirements import require
 
 #: Gap checks in a row, where a proof was expected, that may fail to lower the gap by a tenth. Each
@@ -99,10 +104,7 @@ class SMO:
 
     def __post_init__(self) -> None:
         check_count("working_set", self.working_set - 1, advice="512 is usual, 2 the least.")
-        as_floats(self, "cache_size")
-        check_count("n_threads", self.n_threads, advice="1 opens no thread.")
-        if self.cache_size is not None:
-            check_positive("cache_size", self.cache_size, advice="It is in megabytes.")
+        check_row_settings(self)
 
     def solve(self, objective: KernelObjective, monitor: Monitor, start: Start) -> Solution:
         """Make outer steps; certify the point when the estimate of its gap is small enough."""
@@ -114,7 +116,7 @@ class SMO:
         return retried(self, objective, monitor, found)
 
     def _solve_large(self, objective: KernelObjective, monitor: Monitor, start: Start) -> Solution:
-        _require_float32(objective)
+        refuse_for_float32(objective.kernel, objective.diagonal)
         try:
             fit = _Fit(self, objective, monitor, start)
             return monitor.finish(self.name, fit.run(start), fit.info)
@@ -346,9 +348,3 @@ def _require(objective: KernelObjective) -> None:
             f"solver='smo' is for the hinge and epsilon-insensitive losses, not for"
             f" {objective.loss.name!r}."
         )
-
-
-def _require_float32(objective: KernelObjective) -> None:
-    if objective.kernel.mercer is not False:
-        refuse_negative(objective.diagonal)
-    refuse_huge(objective.diagonal)

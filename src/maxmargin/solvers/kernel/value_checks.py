@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.data.arrays import Array
+from maxmargin.kernels import Kernel
 
 #: With larger kernel values the losses lose all digits, and somewhat larger ones overflow in
 #: float32.
@@ -17,6 +18,13 @@ def refuse_negative(diagonal: Array) -> None:
         raise ValueError(
             "The kernel is negative on its diagonal, k(x, x) < 0: it is not a valid kernel."
         )
+
+
+def refuse_for_float32(kernel: Kernel, diagonal: Array) -> None:
+    """Refuse a diagonal that overflows, or is negative where the kernel may be a Mercer kernel."""
+    if kernel.mercer is not False:
+        refuse_negative(diagonal)
+    refuse_huge(diagonal)
 
 
 def refuse_huge(diagonal: Array) -> None:

@@ -12,7 +12,6 @@ from scipy import sparse
 import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix, view_rows
-from maxmargin.data.checks import as_floats, check_count, check_positive
 from maxmargin.data.problem import Problem
 from maxmargin.kernels import Kernel
 from maxmargin.objectives.base import Intercept, PrimalDual
@@ -20,7 +19,7 @@ from maxmargin.objectives.kernel import KernelObjective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution
 from maxmargin.solvers.base import Start
-from maxmargin.solvers.kernel.row_cache import row_capacity
+from maxmargin.solvers.kernel.row_cache import check_row_settings, row_capacity
 from maxmargin.solvers.kernel.row_source import KernelSamples, affords_float64
 from maxmargin.solvers.kernel.value_checks import refuse_huge, refuse_negative
 from maxmargin.solvers.requirements import require, require_regularized
@@ -57,10 +56,7 @@ class KernelPegasos(Pegasos):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        as_floats(self, "cache_size")
-        check_count("n_threads", self.n_threads, advice="1 opens no thread.")
-        if self.cache_size is not None:
-            check_positive("cache_size", self.cache_size, advice="It is in megabytes.")
+        check_row_settings(self)
         if self.projection:
             raise ValueError(
                 "projection=True is for linear problems; with a kernel the steps 1/(λt) go without."
