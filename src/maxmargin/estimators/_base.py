@@ -161,6 +161,10 @@ class CertifiedModel(CostMixin, SamplesMixin, Reported, CallbackSupportMixin, Ba
         tags.input_tags.sparse = True
         return tags
 
+    def _hard(self) -> bool:
+        """Whether the margin is hard."""
+        return False
+
     def _stopping(self) -> Stopping:
         max_iter = None if self.max_iter in self._no_limit else self.max_iter
         if max_iter is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.callback import with_callbacks
@@ -86,8 +87,9 @@ class LandmarkModel(KernelModel):
             random_state=self._seeds(1)[0],
             n_jobs=self.n_jobs,
         ).fit(posed.samples, sample_weight=(cost > 0.0).astype(np.float64))
-        fit = _FitWithin(delegated, engine, space.transform(posed.samples), y, cost)
-        self._solve_linear(fit, begin)
+        Z = space.transform(posed.samples)
+        fit = partial(_fit_within, delegated, engine, Z, y, cost)
+        self._solve_linear(engine, fit, Z.shape[1], begin)
         self._space, self._engine = space, engine
         self.solutions_ = engine.solutions_
         coef = np.atleast_2d(engine.coef_) @ space.normalization_.T
@@ -99,9 +101,11 @@ class LandmarkModel(KernelModel):
         self._warn_if_unproven(posed.samples, trap)
         return delegated
 
-    def _solve_linear(self, fit: _FitWithin, begin: float) -> None:
+    def _solve_linear(
+        self, engine: Any, fit: Callable[[], None], n_features: int, begin: float
+    ) -> None:
         """Sweep coordinates first where they are many; Newton steps need no more than these."""
-        limit, engine = None if self.max_iter in self._no_limit else self.max_iter, fit.engine
+        limit = None if self.max_iter in self._no_limit else self.max_iter
         engine.set_params(
             tol=self.tol,
             max_iter=limit,
@@ -111,7 +115,7 @@ class LandmarkModel(KernelModel):
             random_state=self._seeds(1)[0],
             verbose=self.verbose,
         )
-        if fit.Z.shape[1] > _FEW and (limit is None or limit > _SWEEPS):
+        if n_features > _FEW and (limit is None or limit > _SWEEPS):
             engine.set_params(solver="dual_cd", max_iter=_SWEEPS)
             fit()
             if not any(one.status is Status.STOPPED_BY_ITERATIONS for one in engine.solutions_):
@@ -176,16 +180,8 @@ class LandmarkModel(KernelModel):
             )
 
 
-class _FitWithin(NamedTuple):
-    """A fit of the engine: Ctrl-C and failures are those of the estimator around it."""
-
-    delegated: Delegated
-    engine: Any
-    Z: Matrix
-    y: Any
-    cost: Array
-
-    def __call__(self) -> None:
-        fit = type(self.engine).fit.__wrapped__  # with no decoration
-        with self.delegated.part("linear machine", self.engine):
-            with_callbacks(fit)(self.engine, self.Z, self.y, self.cost)
+def _fit_within(delegated: Delegated, engine: Any, Z: Matrix, y: Any, cost: Array) -> None:
+    """Fit the engine: Ctrl-C and failures are those of the estimator around it."""
+    fit = type(engine).fit.__wrapped__  # with no decoration
+    with delegated.part("linear machine", engine):
+        with_callbacks(fit)(engine, Z, y, cost)

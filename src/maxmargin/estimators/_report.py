@@ -148,7 +148,7 @@ def _objective(model: Any) -> str:
     """Write down what was minimised."""
     if getattr(model, "multi_class", "") == "crammer_singer":
         return "½‖W‖² + Σ C_i max_j (1[j ≠ y_i] + f_j(x_i) − f_y(x_i))"
-    if _hard(model):
+    if model._hard():
         return "½‖w‖² with y_i f(x_i) ≥ 1 (hard margin)"
     loss = _LOSS_FORMULAS[model.solutions_[0].loss.name]
     if getattr(model, "penalty", "l2") == "l1":
@@ -164,17 +164,11 @@ def _objective(model: Any) -> str:
     return f"½‖w‖²{' + ½ (b/s)²' if penalized else ''} + Σ C_i {loss}"
 
 
-def _hard(model: Any) -> bool:
-    """Whether the margin is hard; an infinite C of a regression stands for a large one."""
-    unbounded = getattr(model, "C", 1.0) == math.inf and getattr(model, "lam", None) is None
-    return unbounded and hasattr(model, "classes_")
-
-
 def _margins(model: Any, certificate: Certificate, n_samples: int) -> dict[str, Any]:
     """Return the width of the margin and the slacks; of a hard margin in both of its forms."""
     least = "least " if certificate.n_problems > 1 else ""
     found: dict[str, Any] = {f"{least}margin 1/‖w‖": certificate.margin}
-    if _hard(model) and certificate.n_problems == 1:
+    if model._hard() and certificate.n_problems == 1:
         found["margin γ of max γ, ‖u‖ = 1"] = 1.0 / math.sqrt(2.0 * certificate.primal)
     found["sum of slacks"] = certificate.slack_sum
     found["mean slack"] = certificate.slack_sum / (n_samples * certificate.n_problems)

@@ -87,9 +87,8 @@ def _costs(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[list[Array],
     """Return C_i of each problem, of a hard margin 1 × the weight, and if the margin is hard."""
     lam = getattr(model, "lam", None)
     C = None if not hasattr(model, "C") and hasattr(model, "lam") else getattr(model, "C", 1.0)
-    infinite = lam is None and math.inf == C
-    hard = infinite and hasattr(model, "classes_")
-    if infinite:
+    hard = model._hard()
+    if lam is None and math.inf == C:
         C = 1.0 if hard else LARGEST_C
     cost = sample_costs(np.empty((_num_samples(X), 0)), C, lam, sample_weight)
     if not hasattr(model, "classes_"):

@@ -1,4 +1,4 @@
-"""NuSVC, NuSVR and OneClassSVM: ν in place of C or ε."""
+"""NuSVC and NuSVR: ν in place of C or ε."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.certificate import Status
 from maxmargin.data.targets import ONE_LEFT
 from maxmargin.estimators._docstrings import EXPANSION, KERNEL, LIMITS, PROOF, entries
-from maxmargin.estimators._nu import check_nu
+from maxmargin.estimators._nu import NuShares, check_nu
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._warn import warn
 from maxmargin.estimators.kernel import SVC
@@ -239,7 +239,7 @@ def _excess_of(solution: Solution) -> float:
     return solution.excess if solution.certificate.primal < 0.0 else 0.0
 
 
-class NuSVR(SVR):  # noqa: D101 - the docstring is composed
+class NuSVR(NuShares, SVR):  # noqa: D101 - the docstring is composed
     __doc__ = f"""Kernel regression whose tube is as wide as ν allows.
 
     Minimises ½‖w‖² + C (ν ε Σ c_i + Σ c_i max(0, |y_i − f(x_i)| − ε)) over w, b and the tube ε ≥ 0.
@@ -324,13 +324,3 @@ class NuSVR(SVR):  # noqa: D101 - the docstring is composed
     def epsilon_(self) -> float:
         """The tube."""
         return self.solution_.loss.epsilon
-
-    @property
-    def margin_errors_(self) -> float:
-        """Share of the samples outside the tube; at most ν."""
-        return self.solution_.shares.margin_errors
-
-    @property
-    def support_fraction_(self) -> float:
-        """Share of the samples that are support vectors; at least ν, unless the tube is 0."""
-        return self.solution_.shares.support_vectors

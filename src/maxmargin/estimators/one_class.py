@@ -16,7 +16,7 @@ from maxmargin.data.targets import sample_costs
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._docstrings import EXPANSION, KERNEL, LIMITS, PROOF, entries
 from maxmargin.estimators._kernel_model import KernelModel
-from maxmargin.estimators._nu import check_nu
+from maxmargin.estimators._nu import NuShares, check_nu
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._warn import warn
 from maxmargin.losses import HINGE
@@ -25,7 +25,7 @@ from maxmargin.objectives.formulation import Formulation
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OneClassSVM(OutlierMixin, KernelModel):  # noqa: D101 - the docstring is composed
+class OneClassSVM(NuShares, OutlierMixin, KernelModel):  # noqa: D101 - the docstring is composed
     __doc__ = f"""The smallest region that holds all but a share ν of the samples.
 
     Minimises ½‖w‖² − ρ ν Σ c_i + Σ c_i max(0, ρ − <w, φ(x_i)>) over w and ρ, with c_i the sample
@@ -109,16 +109,6 @@ class OneClassSVM(OutlierMixin, KernelModel):  # noqa: D101 - the docstring is c
 
     def _formulation(self) -> Formulation:
         return Formulation(HINGE, Intercept.NONE, nu=check_nu(self.nu))
-
-    @property
-    def margin_errors_(self) -> float:
-        """Share of outliers among the samples; at most ν."""
-        return self.solution_.shares.margin_errors
-
-    @property
-    def support_fraction_(self) -> float:
-        """Share of the samples that are support vectors; at least ν."""
-        return self.solution_.shares.support_vectors
 
     def score_samples(self, X: Any) -> Array:
         """<w, φ(x)> of each row."""
