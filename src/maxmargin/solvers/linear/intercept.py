@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,13 +13,16 @@ from maxmargin.objectives.base import Intercept
 from maxmargin.objectives.crammer_singer import CrammerSingerObjective
 from maxmargin.objectives.linear import LinearObjective
 
+#: A linear machine: of one f, or of K classes.
+AnyLinear: TypeAlias = LinearObjective | CrammerSingerObjective
+
 #: Length of the bias feature of coordinate descent, in typical row norms, and the rows from which
 #: it is told how much they have in common.
 _SHORT, _SAMPLE = 0.15, 512
 
 
 def bias_of(
-    objective: LinearObjective | CrammerSingerObjective,
+    objective: AnyLinear,
     reach: float,
     crossings: float | None = None,
 ) -> _core.Bias:
@@ -55,7 +59,7 @@ def best_constant(objective: LinearObjective) -> float:
     return float(np.average(loss.target_scale * problem.y, weights=problem.cost))
 
 
-def short_bias_of(objective: LinearObjective | CrammerSingerObjective) -> _core.Bias:
+def short_bias_of(objective: AnyLinear) -> _core.Bias:
     """Return the same for coordinate descent.
 
     All rows have the bias in common: the larger its feature, the more of what a step does the next
@@ -68,7 +72,7 @@ def short_bias_of(objective: LinearObjective | CrammerSingerObjective) -> _core.
     return bias_of(objective, reach=reach, crossings=1.0)
 
 
-def _keeps_margins(objective: LinearObjective | CrammerSingerObjective) -> bool:
+def _keeps_margins(objective: AnyLinear) -> bool:
     """Whether C_i is enough for a row alone to reach its margin, in the mean: C_i ‖x_i‖² > 1."""
     cost = objective.problem.cost
     if not cost.any():
@@ -77,7 +81,7 @@ def _keeps_margins(objective: LinearObjective | CrammerSingerObjective) -> bool:
         return bool(np.average(cost * objective.diagonal, weights=cost / cost.max()) > 1.0)
 
 
-def _in_common(objective: LinearObjective | CrammerSingerObjective) -> float:
+def _in_common(objective: AnyLinear) -> float:
     """Return the length of the mean row, in typical norms; at least 1/√min(n, d).
 
     Where b moves by 1, Σ β_i of rows that keep their margin moves by 1'K⁻¹1 ≥ 1/‖mean row‖², and by

@@ -13,11 +13,10 @@ import maxmargin._core as _core
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array
 from maxmargin.objectives.base import Intercept, PrimalDual
-from maxmargin.objectives.crammer_singer import CrammerSingerObjective
 from maxmargin.objectives.linear import LinearObjective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solvers.base import Start
-from maxmargin.solvers.linear.intercept import best_constant, bias_of
+from maxmargin.solvers.linear.intercept import AnyLinear, best_constant, bias_of
 
 #: A point that has run away is seen by `diverged`, without NumPy's warnings before.
 _OVERFLOW_ALLOWED = partial(np.errstate, over="ignore", invalid="ignore")
@@ -145,10 +144,45 @@ class Iterate:
             return (core.mass * self.v - self.u) / core.total, core.b_sum / core.total
 
 
-class Descent:
-    """Epochs of a method on an objective, looked at after 1, 2, 3, 4, 6, 8, 12, … of them.
+class IterateMethod:
+    """A method that moves an `Iterate`; `core` is its rule."""
 
-    The looks fall where the window of the dual point is about to start afresh, or half full.
+    iterate: Iterate
+    core: Any
+
+    @property
+    def bias(self) -> _core.Bias:
+        """The intercept as the rule moves it."""
+        bias: _core.Bias = self.core.bias
+        return bias
+
+    @property
+    def steps(self) -> int:
+        """Number of steps so far."""
+        return int(self.iterate.core.steps)
+
+    def state(self) -> dict[str, Any]:
+        """Return a copy of the iterate and of the anchor."""
+        return self.iterate.copied() | {"anchor": self.bias.anchor}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from such a copy."""
+        self.iterate.restore(state)
+        self.bias.anchor = state["anchor"]
+
+    def follow(self, b: float) -> None:
+        """Move the anchor of a free intercept to b."""
+        self.bias.anchor = b
+
+    def shift_biases(self, amount: Array) -> None:
+        """Add to the bias weights of K classes, at the present point and in the average."""
+        self.iterate.shift_biases(amount)
+
+
+class Descent:
+    """Epochs of a method on an objective, checked after 1, 2, 3, 4, 6, 8, 12, … of them.
+
+    The gap checks fall where the window of the dual point is about to start afresh, or half full.
     """
 
     rows: _core.Rows | _core.RivalRows | _core.KernelView
@@ -227,7 +261,7 @@ class Descent:
         self, method: Method, monitor: Monitor, start: Start, state: State | None = None
     ) -> Status:
         """Descend until the monitor is content, from the state if there is one."""
-        objective, looks, status = self.objective, _looks(), Status.RUNNING
+        objective, checks, status = self.objective, _epochs_of_checks(), Status.RUNNING
         if objective.loss.regularized:  # w = 0 costs a perceptron nothing, and is no answer
             w, b = self.start_point(start)
             beta = self.beta() if start.beta is None else start.beta
@@ -236,7 +270,7 @@ class Descent:
             self.restore(state, method, start.seed)
         before: tuple[Array, float] | None = None
         while status is Status.RUNNING:
-            self.descend(method, monitor, next(looks))
+            self.descend(method, monitor, next(checks))
             w, b = method.point()
             if diverged(w, b):
                 if not monitor.history:  # a perceptron that ran away at once
@@ -288,9 +322,7 @@ class Descent:
         return self.objective.problem.combine(beta)
 
 
-def problem_key(
-    objective: LinearObjective | CrammerSingerObjective, settings: Any
-) -> tuple[Any, ...]:
+def problem_key(objective: AnyLinear, settings: Any) -> tuple[Any, ...]:
     """Tell one problem with its settings from another: rows by their lengths."""
     problem, digest = objective.problem, hashlib.blake2b()
     for values in (problem.y, problem.cost, objective.diagonal):
@@ -300,9 +332,7 @@ def problem_key(
     return (settings, kind, shape, objective.loss, *intercept, digest.digest())
 
 
-def known_state(
-    start: Start, objective: LinearObjective | CrammerSingerObjective, settings: Any
-) -> State | None:
+def known_state(start: Start, objective: AnyLinear, settings: Any) -> State | None:
     """Return the state of the start, if it belongs to this problem and these settings."""
     state = start.state
     if not isinstance(state, State) or start.beta is None:
@@ -315,7 +345,7 @@ def batch_seed(seed: int, batch: int) -> int:
     return int(np.random.SeedSequence([seed, batch]).generate_state(1, np.uint64)[0])
 
 
-def _looks() -> Iterator[int]:
+def _epochs_of_checks() -> Iterator[int]:
     yield 1
     power = 2
     while True:
@@ -329,12 +359,12 @@ def diverged(w: Array, b: float) -> bool:
     return not max(float(np.max(np.abs(w), initial=0.0)), abs(b)) < 1e100
 
 
-def bias_feature(objective: LinearObjective | CrammerSingerObjective) -> float:
+def bias_feature(objective: AnyLinear) -> float:
     """Return the constant feature whose weights the intercepts are."""
     return float(bias_of(objective, bias_reach(objective)).feature)
 
 
-def bias_reach(objective: LinearObjective | CrammerSingerObjective) -> float:
+def bias_reach(objective: AnyLinear) -> float:
     """Return the length of a free intercept's feature in units of a typical row."""
     return _REACH * objective.functions_per_term
 
@@ -347,7 +377,7 @@ def stochastic_bias(objective: LinearObjective) -> _core.Bias:
     return bias
 
 
-def row_squares(objective: LinearObjective | CrammerSingerObjective) -> Array:
+def row_squares(objective: AnyLinear) -> Array:
     """Return the squared length of the rows that the steps add, the bias feature included.
 
     With K classes a row is added to one class and taken from another.
@@ -356,7 +386,7 @@ def row_squares(objective: LinearObjective | CrammerSingerObjective) -> Array:
     return np.asarray(objective.functions_per_term * squares)
 
 
-def curvature(objective: LinearObjective | CrammerSingerObjective) -> float:
+def curvature(objective: AnyLinear) -> float:
     """L/λ: the largest curvature of one row's term in units of the regulariser's, 0 if bounded.
 
     A step along the gradient of a squared loss must not be longer than 1/L, else it grows.

@@ -17,6 +17,7 @@ from maxmargin.objectives.crammer_singer import CrammerSingerObjective
 from maxmargin.objectives.linear import LinearObjective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solvers.base import Start
+from maxmargin.solvers.linear.intercept import AnyLinear
 from maxmargin.solvers.stochastic.epochs import Descent, Method, bias_feature
 
 
@@ -139,7 +140,7 @@ _DESCENTS: dict[type[Objective], Callable[..., Descent]] = {
 
 
 def descent_on(
-    objective: LinearObjective | CrammerSingerObjective,
+    objective: AnyLinear,
     batch_size: int,
     seed: int,
     *,

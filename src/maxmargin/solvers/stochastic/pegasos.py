@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -17,10 +16,12 @@ from maxmargin.objectives.linear import LinearObjective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution, SolverInfo
 from maxmargin.solvers.base import Start
+from maxmargin.solvers.linear.intercept import AnyLinear
 from maxmargin.solvers.requirements import require, require_regularized
 from maxmargin.solvers.stochastic.epochs import (
     Descent,
     Iterate,
+    IterateMethod,
     curvature,
     known_state,
     row_squares,
@@ -68,9 +69,7 @@ class Pegasos:
         check_flag("projection", self.projection)
         check_choice("averaging", self.averaging, ("none", "uniform", "suffix", "weighted"))
 
-    def solve(
-        self, objective: LinearObjective | CrammerSingerObjective, monitor: Monitor, start: Start
-    ) -> Solution:
+    def solve(self, objective: AnyLinear, monitor: Monitor, start: Start) -> Solution:
         """Descend, from a given start with the steps that come after those made before."""
         require(objective, self.name, (LinearObjective, CrammerSingerObjective))
         require_regularized(objective, self.name)
@@ -97,13 +96,11 @@ class Pegasos:
         solution = monitor.finish(self.name, status, info)
         return replace(solution, state=descent.state(self, method))
 
-    def radius(self, objective: LinearObjective | CrammerSingerObjective) -> float:
+    def radius(self, objective: AnyLinear) -> float:
         """√P(0) ≥ ‖w*‖: at the optimum ‖w‖² + Σ C_i ℓ = Σ conjugate_i(β_i) ≤ P(0)."""
         return math.sqrt(objective.at_zero) if self.projection else math.inf
 
-    def bound(
-        self, objective: LinearObjective | CrammerSingerObjective, steps: int, forgotten: int = 0
-    ) -> float:
+    def bound(self, objective: AnyLinear, steps: int, forgotten: int = 0) -> float:
         """Upper bound on the expected P(w) − P* after so many steps, ∞ where there is none.
 
         With subgradients of P/S no longer than G it is c G²/(λT), where c is (1 + ln T)/2 for the
@@ -129,13 +126,13 @@ class Pegasos:
         return factor * longest**2 / steps
 
 
-class PegasosMethod:
+class PegasosMethod(IterateMethod):
     """An iterate and Pegasos's rule to move it."""
 
     def __init__(
         self,
         settings: Pegasos,
-        objective: LinearObjective | CrammerSingerObjective,
+        objective: AnyLinear,
         iterate: Iterate,
         bias: _core.Bias,
         offset: float,
@@ -155,25 +152,3 @@ class PegasosMethod:
     def point(self) -> tuple[Array, float]:
         """Return the average that the settings ask for."""
         return self.iterate.average()
-
-    @property
-    def steps(self) -> int:
-        """Number of steps so far."""
-        return int(self.iterate.core.steps)
-
-    def state(self) -> dict[str, Any]:
-        """Return a copy of the iterate and of the anchor."""
-        return self.iterate.copied() | {"anchor": self.core.bias.anchor}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from such a copy."""
-        self.iterate.restore(state)
-        self.core.bias.anchor = state["anchor"]
-
-    def follow(self, b: float) -> None:
-        """Move the anchor of a free intercept to b."""
-        self.core.bias.anchor = b
-
-    def shift_biases(self, amount: Array) -> None:
-        """Add to the bias weights of K classes, at the present point and in the average."""
-        self.iterate.shift_biases(amount)

@@ -16,6 +16,7 @@ from maxmargin.objectives.base import Intercept
 from maxmargin.objectives.crammer_singer import CrammerSingerObjective
 from maxmargin.objectives.linear import LinearObjective
 from maxmargin.runtime.monitor import SECONDS_PER_CALL
+from maxmargin.solvers.linear.intercept import AnyLinear
 from maxmargin.solvers.stochastic.epochs import (
     Iterate,
     batch_seed,
@@ -150,7 +151,7 @@ class PegasosStream:
         if self.intercept is Intercept.FREE:
             self._follow()
 
-    def _feature_of(self, objective: LinearObjective | CrammerSingerObjective) -> float:
+    def _feature_of(self, objective: AnyLinear) -> float:
         """Return the bias feature for rows of the typical length so far; an outlier is none."""
         if self.intercept is not Intercept.FREE:
             return bias_feature(objective)

@@ -87,7 +87,7 @@ class InverseTime(Schedule):
     ----------
     t0 : float or None
         None: that of Pegasos, 0 for an absolute loss; for a squared one so large that the first
-        step is no longer than one over the largest curvature (`stochastic.curvature`).
+        step is no longer than one over the largest curvature (`epochs.curvature`).
     """
 
     t0: float | None = None

@@ -19,10 +19,12 @@ from maxmargin.objectives.linear import LinearObjective
 from maxmargin.runtime.monitor import Monitor
 from maxmargin.solution import Solution, SolverInfo
 from maxmargin.solvers.base import Start
+from maxmargin.solvers.linear.intercept import AnyLinear
 from maxmargin.solvers.requirements import require
 from maxmargin.solvers.stochastic.epochs import (
     Descent,
     Iterate,
+    IterateMethod,
     curvature,
     diverged,
     known_state,
@@ -90,9 +92,7 @@ class SGD:
         if not isinstance(self.schedule, Schedule):
             check_choice("schedule", self.schedule, ("auto", *SCHEDULES))
 
-    def solve(
-        self, objective: LinearObjective | CrammerSingerObjective, monitor: Monitor, start: Start
-    ) -> Solution:
+    def solve(self, objective: AnyLinear, monitor: Monitor, start: Start) -> Solution:
         """Choose the first step, if it was left open, and descend from the given start."""
         require(objective, self.name, (LinearObjective, CrammerSingerObjective))
         state = known_state(start, objective, self)
@@ -113,9 +113,7 @@ class SGD:
         solution = monitor.finish(self.name, status, info)
         return replace(solution, state=descent.state(self, method, schedule))
 
-    def steps(
-        self, objective: LinearObjective | CrammerSingerObjective, monitor: Monitor, seed: int
-    ) -> Schedule:
+    def steps(self, objective: AnyLinear, monitor: Monitor, seed: int) -> Schedule:
         """Return the schedule without open ends; the first step is found by trial (Bottou, 2012).
 
         One epoch on a sample of the rows, with shorter and shorter or longer and longer steps as
@@ -146,7 +144,7 @@ class SGD:
         """Whether the rule divides the gradient by its own size."""
         return self.rule in ("adagrad", "rmsprop", "adam")
 
-    def _schedule(self, objective: LinearObjective | CrammerSingerObjective) -> Schedule:
+    def _schedule(self, objective: AnyLinear) -> Schedule:
         if isinstance(self.schedule, Schedule):
             return self.schedule
         if self.schedule != "auto":
@@ -157,7 +155,7 @@ class SGD:
 
     def _trial(
         self,
-        trial: LinearObjective | CrammerSingerObjective,
+        trial: AnyLinear,
         monitor: Monitor,
         schedule: Schedule,
         seed: int,
@@ -171,7 +169,7 @@ class SGD:
         w, b = method.point()
         return math.inf if diverged(w, b) else descent.primal(w, b)
 
-    def _descent(self, objective: LinearObjective | CrammerSingerObjective, seed: int) -> Descent:
+    def _descent(self, objective: AnyLinear, seed: int) -> Descent:
         usual = 1 if self.rule == "plain" else 32
         return descent_on(objective, usual if self.batch_size is None else self.batch_size, seed)
 
@@ -193,9 +191,7 @@ class SGD:
         return _Dense(memory, core, descent.n_biases, averaging=averaging)
 
 
-def _sample(
-    objective: LinearObjective | CrammerSingerObjective, seed: int
-) -> LinearObjective | CrammerSingerObjective:
+def _sample(objective: AnyLinear, seed: int) -> AnyLinear:
     """Return the objective on some of the rows, their costs raised to stand for all.
 
     If none of them has weight, it is that of all.
@@ -232,8 +228,10 @@ def _lowest(cost: Callable[[float], float], start: float, factor: float = 4.0) -
     return best
 
 
-class _Plain:
+class _Plain(IterateMethod):
     """An iterate that costs O(stored values of the row) a step."""
+
+    core: _core.PlainSgd
 
     def __init__(self, iterate: Iterate, problem: _core.SgdProblem, *, averaging: bool) -> None:
         self.iterate, self.averaging = iterate, averaging
@@ -241,27 +239,14 @@ class _Plain:
         self.core = _core.PlainSgd(self.iterate.core, problem)
 
     @property
-    def steps(self) -> int:
-        return int(self.iterate.core.steps)
+    def bias(self) -> _core.Bias:
+        return self.core.problem.bias
 
     def set(self, w: Array, b: float) -> None:
         self.iterate.set(w, b)
 
     def point(self) -> tuple[Array, float]:
         return self.iterate.average() if self.averaging else self.iterate.last()
-
-    def state(self) -> dict[str, Any]:
-        return self.iterate.copied() | {"anchor": self.core.problem.bias.anchor}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self.iterate.restore(state)
-        self.core.problem.bias.anchor = state["anchor"]
-
-    def follow(self, b: float) -> None:
-        self.core.problem.bias.anchor = b
-
-    def shift_biases(self, amount: Array) -> None:
-        self.iterate.shift_biases(amount)
 
 
 class _Dense:
