@@ -99,7 +99,7 @@ LIMITS = entries("max_iter max_time warm_start")
 EXPANSION = entries("support_ support_vectors_ n_support_ dual_coef_ coef_ intercept_")
 PROOF = entries("certificate_ solutions_ history_ alpha_ n_iter_ fit_status_ shape_fit_")
 
-LINEAR_PARAMETERS = """\
+LINEAR_PARAMETERS = f"""\
 dual : "auto" or bool, default="auto"
         Accepted for scikit-learn's sake: the solver looks at both problems, whatever it is.
     tol : float, default=1e-3
@@ -111,8 +111,7 @@ dual : "auto" or bool, default="auto"
         Whether f has an intercept b.
     intercept_scaling : float, default=1.0
         The constant feature whose weight a penalised intercept is.
-    verbose : int, default=0
-        1: one live line of progress on a terminal, a line for each gap check elsewhere.
+    {entries("verbose")}
     random_state : int, RandomState or None, default=None
         Seeds the order of the samples.
     max_iter : int or None, default=10_000
@@ -130,22 +129,12 @@ dual : "auto" or bool, default="auto"
     warm_start : bool, default=False
         Start where the last fit ended, if the number of samples and classes is the same."""
 
-LINEAR_ATTRIBUTES = """\
+LINEAR_ATTRIBUTES = f"""\
 coef_ : ndarray of shape (n_problems, n_features), or (n_features,) in regression
         The weights: one row, or one for each class where there are more than two.
-    intercept_ : ndarray of shape (n_problems,)
-        The intercepts.
-    certificate_ : Certificate
-        Primal, dual, gap, KKT violation, support vectors, margin; of the sum if several classes.
-    solutions_ : tuple of Solution
-        Each problem's solution; `solution_` where there is only one.
-    history_ : list of Record
-        (time, epoch, primal, dual, gap) at each gap check.
+    {entries("intercept_ certificate_ solutions_ history_")}
     support_ : ndarray
         Indices of the support vectors.
-    alpha_ : ndarray, or list of one for each problem
-        α_i of every training sample.
-    slack_ : ndarray, or list of one for each problem
-        ξ_i of every training sample, after `samples(X, y)`, which has a table of both.
+    {entries("alpha_ slack_")}
     n_iter_ : int
         Epochs or Newton steps."""
