@@ -29,6 +29,7 @@ REFUSED = {
     r"\brows? in play\b": "active set",
     r"\bset aside\b": "shrunk",
     r"\blook_at\w*": "summarise, violations of",
+    r"_looks?\b|\blooked =|\bpulls?_ij\b": "gap check, score",
     r"task_name ?==? ?[\"']look|\b(last|second|first) looks?\b": "gap check",
 }
 

@@ -42,17 +42,17 @@ def scores_of(model, data, name):
 @pytest.mark.parametrize(("model", "data"), CASES, ids=lambda case: str(case)[:50])
 def test_each_gap_check_has_a_score(model, data):
     name = "r2" if is_regressor(model) else "accuracy"
-    fitted, fit, looks = scores_of(model, data, name)
+    fitted, fit, scores = scores_of(model, data, name)
     history = fitted.history_
-    n_looks = len(history) if hasattr(history[0], "gap") else sum(map(len, history))
-    assert len(looks) == n_looks > 0
+    n_checks = len(history) if hasattr(history[0], "gap") else sum(map(len, history))
+    assert len(scores) == n_checks > 0
     if isinstance(model, OneClassSVM):
         assert fit == np.mean(fitted.predict(data[0]) == data[1])
     else:
         assert fit == fitted.score(*data)
     refined = getattr(model, "multi_class", "") == "crammer_singer"  # after the last gap check
     if model.n_jobs is None:
-        assert looks[-1] == pytest.approx(fit, abs=0.02 if refined else 0.0, rel=0.0)
+        assert scores[-1] == pytest.approx(fit, abs=0.02 if refined else 0.0, rel=0.0)
 
 
 @pytest.mark.parametrize(("model", "data"), CASES, ids=lambda case: str(case)[:50])
@@ -67,29 +67,29 @@ def test_scores_do_not_change_the_model(model, data):
 
 
 def test_one_class_without_labels_is_scored_by_the_share_of_inliers():
-    model, fit, looks = scores_of(OneClassSVM(nu=0.2), (TWO[0], None), "accuracy")
-    assert looks[-1] == fit == np.mean(model.predict(TWO[0]) == 1)
+    model, fit, scores = scores_of(OneClassSVM(nu=0.2), (TWO[0], None), "accuracy")
+    assert scores[-1] == fit == np.mean(model.predict(TWO[0]) == 1)
 
 
 def test_a_kernel_matrix_is_scored_with_its_columns():
     X, y = TWO
-    model, fit, looks = scores_of(SVC(kernel="precomputed"), (X @ X.T, y), "accuracy")
-    assert looks[-1] == fit == model.score(X @ X.T, y)
+    model, fit, scores = scores_of(SVC(kernel="precomputed"), (X @ X.T, y), "accuracy")
+    assert scores[-1] == fit == model.score(X @ X.T, y)
 
 
 def test_class_weights_that_make_nu_infeasible():
     X, y = TWO
     model = NuSVC(nu=0.9, class_weight={-1.0: 10.0})
     with pytest.warns(UserWarning, match="infeasible"):
-        fitted, fit, looks = scores_of(model, (X, y), "accuracy")
-    assert looks[-1] == fit == fitted.score(X, y)
+        fitted, fit, scores = scores_of(model, (X, y), "accuracy")
+    assert scores[-1] == fit == fitted.score(X, y)
 
 
 def test_large_problems_are_scored_at_each_gap_check():
     X, y = make_classification(2000, 8, flip_y=0.2, random_state=0)
-    model, fit, looks = scores_of(SVC(C=100.0, tol=1e-6), (X, y), "accuracy")
-    assert len(looks) == len(model.history_) > 1
-    assert looks[-1] == fit
+    model, fit, scores = scores_of(SVC(C=100.0, tol=1e-6), (X, y), "accuracy")
+    assert len(scores) == len(model.history_) > 1
+    assert scores[-1] == fit
 
 
 class Counts:
@@ -111,8 +111,8 @@ def test_a_model_that_nobody_asks_for_is_not_made(monkeypatch):
     assert made == []
 
 
-class Looks:
-    """Counts the looks that a callback is told of."""
+class GapChecks:
+    """Counts the gap checks that a callback is told of."""
 
     def __init__(self):
         self.count = 0
@@ -129,7 +129,7 @@ class Looks:
 
 
 @pytest.mark.parametrize(("Model", "data"), [(SVC, CANCER), (SVC, IRIS), (SVR, DIABETES)])
-def test_callbacks_are_told_of_every_look(Model, data):
-    looks = Looks()
-    model = Model().set_callbacks(looks).fit(*data)
-    assert looks.count == sum(len(solution.history) for solution in model.solutions_)
+def test_callbacks_are_told_of_every_gap_check(Model, data):
+    checks = GapChecks()
+    model = Model().set_callbacks(checks).fit(*data)
+    assert checks.count == sum(len(solution.history) for solution in model.solutions_)

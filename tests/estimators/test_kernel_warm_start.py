@@ -56,8 +56,8 @@ def test_an_interrupted_fit_can_go_on(Model, data):
         model.fit(*data)
     duals = [solution.certificate.dual for solution in model.solutions_]
     model.set_params(max_iter=None).fit(*data)
-    first_looks = [solution.history[0].dual for solution in model.solutions_]
-    np.testing.assert_allclose(first_looks, duals, rtol=1e-5)
+    first_duals = [solution.history[0].dual for solution in model.solutions_]
+    np.testing.assert_allclose(first_duals, duals, rtol=1e-5)
     assert model.certificate_.status is Status.OPTIMAL
 
 

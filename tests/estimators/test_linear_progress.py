@@ -155,9 +155,9 @@ def test_scikit_learns_scores_are_those_of_each_gap_check(Model, data):
     name = "accuracy" if Model is LinearSVC else "r2"
     monitor = ScoringMonitor(scoring=name)
     model = Model(solver="dual_cd").set_callbacks(monitor).fit(*data)
-    (fit, *looks) = [row[name] for row in monitor.get_logs().data]
-    assert len(looks) == len(model.history_)
-    assert looks[-1] == fit == model.score(*data)
+    (fit, *scores) = [row[name] for row in monitor.get_logs().data]
+    assert len(scores) == len(model.history_)
+    assert scores[-1] == fit == model.score(*data)
 
 
 def test_a_callback_can_stop_the_fit():

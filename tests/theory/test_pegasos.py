@@ -10,7 +10,7 @@ from maxmargin.theory import pegasos_bound, pegasos_rate
 from synthetic import free_svc, overlapping
 
 
-def test_the_bound_is_its_formula_at_every_look():
+def test_the_bound_is_its_formula_at_every_checked_step():
     X, y = overlapping()
     found = pegasos_rate(X, y, 0.1, max_steps=500)
     longest = np.linalg.norm(X, axis=1).max()

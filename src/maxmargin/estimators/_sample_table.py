@@ -181,17 +181,17 @@ class JointPart(NamedTuple):
     solution: Solution
 
     @property
-    def _pulls(self) -> Array:
+    def _scores(self) -> Array:
         """1 + f_j − f_y of each rival; −∞ in place of the own class."""
         rows = np.arange(len(self.own))
-        pulls = 1.0 + self.f - self.f[rows, self.own][:, np.newaxis]
-        pulls[rows, self.own] = -math.inf
-        return np.asarray(pulls)
+        scores = 1.0 + self.f - self.f[rows, self.own][:, np.newaxis]
+        scores[rows, self.own] = -math.inf
+        return np.asarray(scores)
 
     @property
     def slack(self) -> Array:
         """ξ_i."""
-        return np.asarray(np.maximum(0.0, self._pulls.max(axis=1)))
+        return np.asarray(np.maximum(0.0, self._scores.max(axis=1)))
 
     @property
     def gap(self) -> float:
@@ -201,16 +201,16 @@ class JointPart(NamedTuple):
 
     def table(self) -> SampleTable:
         """Return the rows of these samples."""
-        rows, pulls, slack = np.arange(len(self.own)), self._pulls, self.slack
+        rows, scores, slack = np.arange(len(self.own)), self._scores, self.slack
         table = np.recarray(len(rows), dtype=_FIELDS).view(SampleTable)
         table.sample, table.problem = rows, 0
         table.alpha, table.bound = self.beta[rows, self.own], self.cost
-        rival = pulls.argmax(axis=1)
-        table.slack, table.margin = slack, 1.0 - pulls[rows, rival]
+        rival = scores.argmax(axis=1)
+        table.slack, table.margin = slack, 1.0 - scores[rows, rival]
         apart = np.sqrt(np.maximum(self.squares[self.own, rival], 0.0))
         table.distance = table.margin * np.divide(1.0, apart, where=apart > 0.0, out=0.0 * apart)
         table.case = cases(self.cost, table.alpha, self.cost * (1.0 - _ROUNDING))
-        missed = np.where(self.beta < 0.0, np.abs(slack[:, np.newaxis] - pulls), 0.0).max(axis=1)
+        missed = np.where(self.beta < 0.0, np.abs(slack[:, np.newaxis] - scores), 0.0).max(axis=1)
         missed = np.maximum(missed, np.where(table.case == 2, 0.0, slack))
         table.violation = np.where(table.case == 0, 0.0, missed)
         return table

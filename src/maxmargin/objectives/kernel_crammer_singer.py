@@ -41,7 +41,7 @@ class KernelCrammerSingerObjective(Expansion, CrammerSingerObjective):
         return float(beta[self.own].sum()) - self.regularizer(beta, np.zeros(self.n_classes))
 
     def error_bound(self, f: Array, beta: Array, error: tuple[Array, float]) -> float:
-        """Bound what errors of f may add to the gap; see `Objective.error_bound`.
+        """Bound what errors of f may add to the gap; see `KernelObjective.error_bound`.
 
         The errors of f have a mean for each class and one spread. A sample's share of the gap
         changes with f_j at the rate β_ij + C_i (1[j has the largest score] − 1[j = y_i]).

@@ -44,8 +44,8 @@ class QP:
     """An interior-point method (Goulart and Chen, 2024) that solves the dual to high accuracy.
 
     For small problems, and as a judge of the other solvers: it shares no step with them but the
-    last digits of a kernel machine (`dual_form.polished`). A kernel machine costs O(n³) a step, a
-    linear one O(n d²). It needs the extra `maxmargin[qp]`.
+    last digits of a kernel machine (`free_variables.polished`). A kernel machine costs O(n³) a
+    step, a linear one O(n d²). It needs the extra `maxmargin[qp]`.
 
     Parameters
     ----------

@@ -282,7 +282,7 @@ def test_residuals_are_right_however_many_rows_are_kept(capacity):
     assert smo.rows_computed >= 100
 
 
-def made_to_talk(monkeypatch, report, n=3000):
+def solved_with_report(monkeypatch, report, n=3000):
     """Solve a problem with something to say at every look at the clock."""
     monkeypatch.setattr(base, "REPORT_INTERVAL", 0.0)
     X, y = samples(n)
@@ -292,30 +292,30 @@ def made_to_talk(monkeypatch, report, n=3000):
 
 
 @pytest.mark.parametrize("n", [3000, 9000])  # 9,000: with parts of the samples first
-def test_who_waits_is_told_of_work_between_looks(monkeypatch, n):
+def test_listeners_are_told_of_work_between_gap_checks(monkeypatch, n):
     told = []
 
     def report(record, w, *_):
         told.append((record, w is None))
         return False
 
-    solution = made_to_talk(monkeypatch, report, n)
+    solution = solved_with_report(monkeypatch, report, n)
     between = [record for record, unproven in told if unproven]
     assert between
     assert all(record.gap == record.primal == np.inf for record in between)
     assert all(record.dual <= solution.certificate.primal for record in between)
     assert [record for record, unproven in told if not unproven] == solution.history
-    silent = made_to_talk(monkeypatch, None, n)
+    silent = solved_with_report(monkeypatch, None, n)
     np.testing.assert_array_equal(solution.beta, silent.beta)
 
 
-def test_who_waits_can_stop_the_work(monkeypatch):
-    solution = made_to_talk(monkeypatch, lambda *_: True)
+def test_listeners_can_stop_the_work(monkeypatch):
+    solution = solved_with_report(monkeypatch, lambda *_: True)
     assert solution.status is Status.INTERRUPTED
     assert solution.certificate.gap >= 0.0
 
 
-def test_verbose_speaks_between_looks(monkeypatch, capfd):
+def test_verbose_reports_between_gap_checks(monkeypatch, capfd):
     monkeypatch.setattr(base, "REPORT_INTERVAL", 0.0)
     model = SVC(verbose=1).fit(*samples(3000))
     lines = capfd.readouterr().err.splitlines()

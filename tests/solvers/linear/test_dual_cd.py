@@ -129,11 +129,11 @@ def test_weights_are_summed_anew_after_a_look_that_is_no_proof(monkeypatch):
         kinds.append(arguments[2].dtype)
         sweep(*arguments)
 
-    looks, judge = [], Monitor.judge
+    statuses, judge = [], Monitor.judge
 
     def doubting(self, *arguments):
-        looks.append(judge(self, *arguments))
-        return Status.RUNNING if len(looks) == 1 else looks[-1]
+        statuses.append(judge(self, *arguments))
+        return Status.RUNNING if len(statuses) == 1 else statuses[-1]
 
     monkeypatch.setattr(_core, "dual_cd", spied)
     monkeypatch.setattr(Monitor, "judge", doubting)

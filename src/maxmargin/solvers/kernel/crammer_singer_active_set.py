@@ -22,7 +22,7 @@ def face_step(
     """Return the change of β and b to the best point of the face that β is on; z = Kβ.
 
     The free variables are those α_ij > 0 of samples that have several. Their change δ and the
-    multipliers t_i of Σ_j δ_ij = 0 and −Δb_j of Σ_i δ_ij = 0 satisfy Kδ_j + t_i − Δb_j = pull_ij.
+    multipliers t_i of Σ_j δ_ij = 0 and −Δb_j of Σ_i δ_ij = 0 satisfy Kδ_j + t_i − Δb_j = score_ij.
     Where δ leads out of the simplices it is cut short, and the dual rises all the same. None if
     nothing is free, or too much, or the system has no solution.
     """

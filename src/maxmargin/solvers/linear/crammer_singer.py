@@ -32,7 +32,7 @@ NARROW_GAP = 1e-4
 
 #: A proof costs about two visits to every row: one that is not expected to succeed is not asked for
 #: before this many.
-VISITS_BEFORE_LOOK = 32
+VISITS_BEFORE_CHECK = 32
 
 
 class _Ascent:
@@ -110,7 +110,7 @@ class CrammerSinger:
         n, tol, ascent = objective.problem.n_samples, monitor.tol, _Ascent(objective, start)
         sweep, status = ascent.sweep, Status.RUNNING
         trust, estimate, near = TRUST, math.inf, False
-        recalled = looked = 0  # steps made by then
+        recalled = checked = 0  # steps made by then
         if start.beta is not None:
             status = ascent.judged_by(monitor)
             if status is Status.RUNNING and monitor.history[-1].primal > objective.at_zero:
@@ -120,7 +120,7 @@ class CrammerSinger:
                 sweep.dual = monitor.dual
         while status is Status.RUNNING:
             done, recall, least = sweep.epochs, RECALL * estimate, trust * tol
-            visits = looked + VISITS_BEFORE_LOOK * n - sweep.steps  # until a look is worth it
+            visits = checked + VISITS_BEFORE_CHECK * n - sweep.steps  # until a check is worth it
             wanted = max(monitor.until_due(done), visits // max(1, sweep.n_active))
             epochs = monitor.iterations_left(done, wanted)
             target = max(recall, least, NARROW_GAP * ascent.narrow, 0.0 if near else NEAR * tol)
@@ -134,11 +134,11 @@ class CrammerSinger:
                     sweep.n_active, recalled = n, sweep.steps
             if not near and ascent.gap <= NEAR * tol:
                 near, sweep.n_active, recalled = True, n, sweep.steps
-            worth = sweep.steps - looked >= VISITS_BEFORE_LOOK * n
+            worth = sweep.steps - checked >= VISITS_BEFORE_CHECK * n
             due = whole and worth and monitor.due(sweep.epochs)
-            look = status is not Status.RUNNING or promising or due
-            if look:
-                status, looked = ascent.judged_by(monitor), sweep.steps
+            check = status is not Status.RUNNING or promising or due
+            if check:
+                status, checked = ascent.judged_by(monitor), sweep.steps
                 gap = monitor.history[-1].gap
                 if status is Status.RUNNING and monitor.stalled:
                     status = Status.STALLED
@@ -146,6 +146,6 @@ class CrammerSinger:
                     trust *= max(0.25, min(0.8, 0.9 * tol * monitor.dual / max(gap, 1e-300)))
                 if promising or gap > 4.0 * sweep.last_gap:
                     sweep.n_active = n
-            if ascent.narrow and status is Status.RUNNING and (look or ascent.gap <= NARROW_GAP):
+            if ascent.narrow and status is Status.RUNNING and (check or ascent.gap <= NARROW_GAP):
                 ascent.widen()
         return monitor.finish(self.name, status)

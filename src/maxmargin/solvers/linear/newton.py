@@ -33,7 +33,7 @@ _BLAS = _core.Blas(
 #: Beyond it a single factorisation takes minutes.
 MAX_FEATURES = 10_000
 
-#: Between looks at a gap that is not promising.
+#: Between checks of a gap that is not promising.
 _STEPS_PER_CHECK_OF_GAP = 25
 
 #: Gap checks in a row that do not lower the gap by a tenth: rounding is what is left.
@@ -42,7 +42,7 @@ _PATIENCE = 8
 #: That a sample should hold at most, since it is a copy, if a smaller one can give its Hessian.
 _SAMPLE_VALUES = 2**23
 
-#: Up to so many, steps from 0 take no longer than to look for a better start.
+#: Up to so many, steps from 0 take no longer than the search for a better start.
 _FEW_ROWS = 1000
 
 #: On one sample of the rows; where more would be needed, the next sample is the better place.
@@ -209,10 +209,10 @@ def _samples(
         return []
     problem = objective.problem
     n = problem.n_samples
-    mean_pull = float(np.einsum("i,i->", problem.cost, problem.squared_norms)) / n or 1.0
+    mean_curvature = float(np.einsum("i,i->", problem.cost, problem.squared_norms)) / n or 1.0
     share, norms = 0.5 * sizes[-1] / n, problem.squared_norms
     draw = _core.PoissonSample(  # the rows of the largest sample
-        problem.cost, norms, share, share / mean_pull, sizes[-1], _core.Random(seed)
+        problem.cost, norms, share, share / mean_curvature, sizes[-1], _core.Random(seed)
     )
     places, number, chance = draw.indices, draw.numbers, draw.chances
     cost = problem.cost[places]
