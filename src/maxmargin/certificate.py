@@ -68,6 +68,9 @@ class Certificate:
         False where the kernel is not positive semidefinite: then D bounds nothing.
     n_problems : int
         More than 1 for the sum of several problems.
+    evidence : {"float64", "sampled"}
+        What the numbers rest on: sums in float64, or sums of float32 kernel rows with an allowance
+        for their error, which a sample shows.
     """
 
     primal: float
