@@ -58,7 +58,7 @@ class Rows:
     def squared_norms(self, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
 
 class TargetSummary:
-    """How far labels and costs max_abs."""
+    """How far labels and costs reach."""
 
     def __init__(self, y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], cost: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
@@ -824,7 +824,7 @@ class Smo:
     def __init__(self, source: KernelRows, problem: SmoProblem, working: int, capacity: int, first: int | None = None) -> None: ...
 
     def run(self, tol: float, negligible: float, max_outer: int, stop: Callable[[], bool]) -> None:
-        """Outer steps until the gap looks small enough."""
+        """Outer steps until the gap seems small enough."""
 
     def go_on(self, beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], residual: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], dual: float) -> None:
         """Start or go on from there."""
@@ -868,7 +868,7 @@ class ClassSmo:
     def __init__(self, source: KernelRows, classes: Classes, free: bool, penalty: float, working: int, capacity: int, kernel: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, first: int | None = None) -> None: ...
 
     def run(self, tol: float, negligible: float, max_outer: int, stop: Callable[[], bool]) -> None:
-        """Outer steps until the gap looks small enough."""
+        """Outer steps until the gap seems small enough."""
 
     def go_on(self, alpha: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """Go on from there."""
@@ -914,7 +914,7 @@ class DenseSmo:
     def start(self, beta: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
 
     def run(self, tol: float, negligible: float, max_outer: int, stop: Callable[[], bool]) -> bool:
-        """Outer steps until the gap looks small enough: then True."""
+        """Outer steps until the gap seems small enough: then True."""
 
     @property
     def beta(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
@@ -958,7 +958,7 @@ class ProblemBatch:
     def __init__(self, kernel: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], sample: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], cost: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], nu_sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], free: bool) -> None: ...
 
     def solve(self, negligible: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], tol: float, max_outer: int, stop: Callable[[], bool], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> list[Outcome]:
-        """Outer steps on each until its gap looks small enough."""
+        """Outer steps on each until its gap seems small enough."""
 
     def certify(self, beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> list[CertificateParts]:
         """What each certificate is made of."""

@@ -48,6 +48,12 @@ struct Rows {
   Size n_features() const {
     return std::visit([](const auto& rows) { return rows.n_features; }, view);
   }
+  // work(the view), with the GIL released.
+  template <class Work>
+  decltype(auto) visit(Work work) const {
+    nb::gil_scoped_release release;
+    return std::visit(work, view);
+  }
   void require_range(Size begin, Size end) const {
     require(0 <= begin && begin <= end && end <= n_samples(), "row range out of bounds");
   }

@@ -39,10 +39,8 @@ void balance(const BoundCertificateTerms& self, Out beta) {
 
 CertificateSums sum_point(const BoundCertificateTerms& self, const Rows& rows,
                           const LinearPoint& point, Size begin, Size end) {
-  nb::gil_scoped_release release;
-  return std::visit(
-      [&](const auto& view) { return certify_rows(self.terms, view, point, begin, end); },
-      rows.view);
+  return rows.visit(
+      [&](const auto& view) { return certify_rows(self.terms, view, point, begin, end); });
 }
 
 template <class Beta>

@@ -41,22 +41,18 @@ void predict_rows(const Rows& self, In<double> w, double b, Size begin, Size end
   self.require_range(begin, end);
   require(static_cast<Size>(w.shape(0)) >= self.n_features(), "w is shorter than n_features");
   require_length(out, self.n_samples(), "out");
-  nb::gil_scoped_release release;
-  std::visit(
-      [&](const auto& rows) {
-        MAXMARGIN_CLONED(predict(rows, w.data(), b, begin, end, out.data()));
-      },
-      self.view);
+  self.visit([&](const auto& rows) {
+    MAXMARGIN_CLONED(predict(rows, w.data(), b, begin, end, out.data()));
+  });
 }
 
 void combine_rows(const Rows& self, In<double> beta, Size begin, Size end, Out w) {
   self.require_range(begin, end);
   require_length(beta, self.n_samples(), "beta");
   require(static_cast<Size>(w.shape(0)) >= self.n_features(), "w is shorter than n_features");
-  nb::gil_scoped_release release;
-  std::visit(
-      [&](const auto& rows) { MAXMARGIN_CLONED(combine(rows, beta.data(), begin, end, w.data())); },
-      self.view);
+  self.visit([&](const auto& rows) {
+    MAXMARGIN_CLONED(combine(rows, beta.data(), begin, end, w.data()));
+  });
 }
 
 void products_rows(const Rows& self, In<double> w, In<double> beta, Size begin, Size end, Out z,
@@ -66,12 +62,9 @@ void products_rows(const Rows& self, In<double> w, In<double> beta, Size begin, 
   require_length(beta, self.n_samples(), "beta");
   require_length(z, self.n_samples(), "z");
   require_length(v, self.n_features(), "v");
-  nb::gil_scoped_release release;
-  std::visit(
-      [&](const auto& rows) {
-        MAXMARGIN_CLONED(products(rows, w.data(), beta.data(), begin, end, z.data(), v.data()));
-      },
-      self.view);
+  self.visit([&](const auto& rows) {
+    MAXMARGIN_CLONED(products(rows, w.data(), beta.data(), begin, end, z.data(), v.data()));
+  });
 }
 
 void products_of_pairs_rows(const Rows& self, OutRows pairs, In<double> beta, Size begin, Size end,
@@ -81,26 +74,19 @@ void products_of_pairs_rows(const Rows& self, OutRows pairs, In<double> beta, Si
   require(pairs.shape(1) == 2, "pairs must have two columns");
   require_length(beta, self.n_samples(), "beta");
   require_length(z, self.n_samples(), "z");
-  std::visit(
-      [&]<class View>(const View& rows) {
-        if constexpr (View::kSparse) {
-          nb::gil_scoped_release release;
-          MAXMARGIN_CLONED(
-              products_of_pairs(rows, pairs.data(), beta.data(), begin, end, z.data()));
-        } else {
-          throw std::invalid_argument("pairs of weights are for CSR rows");
-        }
-      },
-      self.view);
+  self.visit([&]<class View>(const View& rows) {
+    if constexpr (View::kSparse)
+      MAXMARGIN_CLONED(products_of_pairs(rows, pairs.data(), beta.data(), begin, end, z.data()));
+    else
+      throw std::invalid_argument("pairs of weights are for CSR rows");
+  });
 }
 
 void squared_norm_rows(const Rows& self, Size begin, Size end, Out out) {
   self.require_range(begin, end);
   require_length(out, self.n_samples(), "out");
-  nb::gil_scoped_release release;
-  std::visit(
-      [&](const auto& rows) { MAXMARGIN_CLONED(squared_norms(rows, begin, end, out.data())); },
-      self.view);
+  self.visit(
+      [&](const auto& rows) { MAXMARGIN_CLONED(squared_norms(rows, begin, end, out.data())); });
 }
 
 template <class Out>
@@ -113,19 +99,16 @@ bool compress_rows(const Rows& self, Size begin, Size end, In<double> centre, do
   require(offsets.data()[begin] >= 0, "offsets must not be negative");
   const Size room = std::min<Size>(std::min(values.shape(0), columns.shape(0)),
                                    std::numeric_limits<std::int32_t>::max());
-  return std::visit(
-      [&]<class View>(const View& rows) {
-        if constexpr (View::kSparse) {
-          throw std::invalid_argument("only dense rows are compressed");
-          return false;
-        } else {
-          require_length(centre, rows.n_features, "centre");
-          nb::gil_scoped_release release;
-          return compress(rows, begin, end, centre.data(), unit,
-                          Compressed<Out>{room, offsets.data(), values.data(), columns.data()});
-        }
-      },
-      self.view);
+  require_length(centre, self.n_features(), "centre");
+  const Compressed<Out> to{room, offsets.data(), values.data(), columns.data()};
+  return self.visit([&]<class View>(const View& rows) {
+    if constexpr (View::kSparse) {
+      throw std::invalid_argument("only dense rows are compressed");
+      return false;
+    } else {
+      return compress(rows, begin, end, centre.data(), unit, to);
+    }
+  });
 }
 
 template <class T, class Index>
@@ -166,7 +149,7 @@ void bind_rows(nb::module_& m) {
 }
 
 void bind_targets(nb::module_& m) {
-  nb::class_<TargetSummary>(m, "TargetSummary", "How far labels and costs max_abs.")
+  nb::class_<TargetSummary>(m, "TargetSummary", "How far labels and costs reach.")
       .def(
           "__init__",
           [](TargetSummary* self, In<double> y, In<double> cost) {

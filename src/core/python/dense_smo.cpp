@@ -71,7 +71,7 @@ void bind_dense(nb::module_& m) {
           },
           "beta"_a)
       .def("run", &run, "tol"_a, "negligible"_a, "max_outer"_a, "stop"_a,
-           "Outer steps until the gap looks small enough: then True.")
+           "Outer steps until the gap seems small enough: then True.")
       .def_prop_ro("beta", [](const DenseSmo& self) { return copied(self.folded()); })
       .def_prop_ro(
           "variables", [](const DenseSmo& self) { return copied(self.beta); }, "Group after group.")
@@ -132,7 +132,7 @@ void bind_batch(nb::module_& m) {
            "free"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
            nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>())
       .def("solve", &solve, "negligible"_a, "tol"_a, "max_outer"_a, "stop"_a, "beta"_a.noconvert(),
-           "Outer steps on each until its gap looks small enough.")
+           "Outer steps on each until its gap seems small enough.")
       .def("certify", &certify, "beta"_a, "What each certificate is made of.");
 }
 

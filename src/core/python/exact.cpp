@@ -46,12 +46,9 @@ void bind_exact(nb::module_& m) {
         require_length(w, rows.n_features(), "w");
         require_length(high, rows.n_samples(), "high");
         require_length(low, rows.n_samples(), "low");
-        nb::gil_scoped_release release;
-        std::visit(
-            [&](const auto& view) {
-              MAXMARGIN_CLONED(exact_products(view, w.data(), begin, end, high.data(), low.data()));
-            },
-            rows.view);
+        rows.visit([&](const auto& view) {
+          MAXMARGIN_CLONED(exact_products(view, w.data(), begin, end, high.data(), low.data()));
+        });
       },
       "rows"_a, "w"_a, "begin"_a, "end"_a, "high"_a.noconvert(), "low"_a.noconvert(),
       "<w, x_i> as high + low, to twice the digits of a double.");

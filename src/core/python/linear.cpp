@@ -47,14 +47,12 @@ void require_order(const std::int32_t* order, const Sweep& sweep, Size n_samples
 // use(view of the rows), where they may meet weights of this type.
 template <class T, class Use>
 void with_class_rows(const Rows& rows, Use use) {
-  std::visit(
-      [&]<class View>(const View& view) {
-        if constexpr (std::is_same_v<T, double> || View::kSparse)
-          use(view);
-        else
-          throw std::invalid_argument("float32 weights are for CSR rows");
-      },
-      rows.view);
+  rows.visit([&]<class View>(const View& view) {
+    if constexpr (std::is_same_v<T, double> || View::kSparse)
+      use(view);
+    else
+      throw std::invalid_argument("float32 weights are for CSR rows");
+  });
 }
 
 template <class Weight>
@@ -65,12 +63,9 @@ void dual_cd_rows(const BoundDualProblem& bound, const BoundDualState& at, OutVe
   require_length(w, bound.rows.n_features(), "w");
   require(0.0 < sweep.share && sweep.share <= 1.0, "share must lie in (0, 1]");
   require_order(at.state.order, sweep, at.n_samples);
-  nb::gil_scoped_release release;
-  std::visit(
-      [&](const auto& rows) {
-        MAXMARGIN_CLONED(dual_cd(rows, bound.problem, at.state, w.data(), budget));
-      },
-      bound.rows.view);
+  bound.rows.visit([&](const auto& rows) {
+    MAXMARGIN_CLONED(dual_cd(rows, bound.problem, at.state, w.data(), budget));
+  });
 }
 
 template <class T>
@@ -82,7 +77,6 @@ bool one_vs_rest_rows(const BoundRestProblem& bound, BoundRestState& at, OutWeig
   require(at.n_classes == bound.problem.n_classes, "state and problem differ in their classes");
   require_weights(bound.rows, at.n_classes, W);
   require_order(at.state.order, sweep, at.n_samples);
-  nb::gil_scoped_release release;
   const Deadline deadline(seconds);
   with_class_rows<T>(bound.rows, [&](const auto& rows) {
     MAXMARGIN_CLONED(one_vs_rest(rows, bound.problem, at.state, W.data(), deadline));
@@ -98,7 +92,6 @@ void crammer_singer_rows(const Rows& rows, const BoundClasses& bound, BoundClass
   require(at.n_classes == bound.problem.n_classes, "state and classes differ in number");
   require_weights(rows, at.n_classes, W);
   require_order(at.state.order, at.state.sweep, at.n_samples);
-  nb::gil_scoped_release release;
   with_class_rows<T>(rows, [&](const auto& view) {
     MAXMARGIN_CLONED(crammer_singer(view, bound.problem, at.state, W.data(), relax, budget));
   });

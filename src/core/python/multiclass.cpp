@@ -15,12 +15,9 @@ void predict_class_rows(const Rows& self, InMatrix<double> W, Size n_classes, Si
   require_weights(self, n_classes, W);
   require_length(out, self.n_samples(), "out");
   require(static_cast<Size>(out.shape(1)) == padded(n_classes), "out has too few columns");
-  nb::gil_scoped_release release;
-  std::visit(
-      [&](const auto& rows) {
-        MAXMARGIN_CLONED(predict_classes(rows, W.data(), n_classes, begin, end, out.data()));
-      },
-      self.view);
+  self.visit([&](const auto& rows) {
+    MAXMARGIN_CLONED(predict_classes(rows, W.data(), n_classes, begin, end, out.data()));
+  });
 }
 
 void combine_class_rows(const Rows& self, InMatrix<double> beta, Size begin, Size end, OutRows W) {
@@ -28,12 +25,9 @@ void combine_class_rows(const Rows& self, InMatrix<double> beta, Size begin, Siz
   self.require_range(begin, end);
   require_length(beta, self.n_samples(), "beta");
   require_weights(self, n_classes, W);
-  nb::gil_scoped_release release;
-  std::visit(
-      [&](const auto& rows) {
-        MAXMARGIN_CLONED(combine_classes(rows, beta.data(), n_classes, begin, end, W.data()));
-      },
-      self.view);
+  self.visit([&](const auto& rows) {
+    MAXMARGIN_CLONED(combine_classes(rows, beta.data(), n_classes, begin, end, W.data()));
+  });
 }
 
 CertificateSums certify_class_rows(const BoundClasses& bound, const Rows& self, InMatrix<double> W,
@@ -48,13 +42,10 @@ CertificateSums certify_class_rows(const BoundClasses& bound, const Rows& self, 
   require_length(beta, bound.n_samples, "beta");
   require(static_cast<Size>(beta.shape(1)) == K, "beta must have a column for each class");
   const ClassCertificateTerms terms{bound.problem.y, bound.problem.cost, K};
-  nb::gil_scoped_release release;
-  return std::visit(
-      [&](const auto& rows) {
-        return MAXMARGIN_CLONED(certify_classes(rows, terms, W.data(), b.data(), beta.data(), begin,
-                                                end, dual_W.data()));
-      },
-      self.view);
+  return self.visit([&](const auto& rows) {
+    return MAXMARGIN_CLONED(
+        certify_classes(rows, terms, W.data(), b.data(), beta.data(), begin, end, dual_W.data()));
+  });
 }
 
 CertificateSums sum_class_values(const BoundClasses& bound, InMatrix<double> z,

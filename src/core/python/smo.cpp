@@ -25,6 +25,11 @@ struct BoundClassSmo {
   std::unique_ptr<ClassSmo> smo;
 };
 
+template <class Bound>
+void run(Bound& self, double tol, double negligible, Size max_outer, Stop stop) {
+  polled(stop, [&](Poll& poll) { self.smo->run(tol, negligible, max_outer, poll); });
+}
+
 void make_smo_problem(SmoProblem* self, In<double> target, In<double> lower, In<double> upper,
                       Groups group, double epsilon, bool balanced) {
   const Size n = static_cast<Size>(target.shape(0));
@@ -62,13 +67,8 @@ void bind_working_set_smo(nb::module_& m) {
   nb::class_<BoundSmo>(m, "Smo", "Two-level sequential minimal optimisation.")
       .def("__init__", &make_smo, "source"_a, "problem"_a, "working"_a, "capacity"_a,
            "first"_a = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
-      .def(
-          "run",
-          [](BoundSmo& self, double tol, double negligible, Size max_outer, Stop stop) {
-            polled(stop, [&](Poll& poll) { self.smo->run(tol, negligible, max_outer, poll); });
-          },
-          "tol"_a, "negligible"_a, "max_outer"_a, "stop"_a,
-          "Outer steps until the gap looks small enough.")
+      .def("run", &run<BoundSmo>, "tol"_a, "negligible"_a, "max_outer"_a, "stop"_a,
+           "Outer steps until the gap seems small enough.")
       .def("go_on", &go_on, "beta"_a, "residual"_a, "dual"_a, "Start or go on from there.")
       .def(
           "forget_rows", [](BoundSmo& self) { self.smo->forget_rows(); },
@@ -116,13 +116,8 @@ void bind_class_smo(nb::module_& m) {
       .def("__init__", &make_class_smo, "source"_a, "classes"_a, "free"_a, "penalty"_a, "working"_a,
            "capacity"_a, "kernel"_a.noconvert() = nb::none(), "first"_a = nb::none(),
            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 8>())
-      .def(
-          "run",
-          [](BoundClassSmo& self, double tol, double negligible, Size max_outer, Stop stop) {
-            polled(stop, [&](Poll& poll) { self.smo->run(tol, negligible, max_outer, poll); });
-          },
-          "tol"_a, "negligible"_a, "max_outer"_a, "stop"_a,
-          "Outer steps until the gap looks small enough.")
+      .def("run", &run<BoundClassSmo>, "tol"_a, "negligible"_a, "max_outer"_a, "stop"_a,
+           "Outer steps until the gap seems small enough.")
       .def("go_on", &go_on_classes, "alpha"_a, "scores"_a, "b"_a, "Go on from there.")
       .def_prop_ro("alpha", [](const BoundClassSmo& self) { return copied(self.smo->alpha); })
       .def_prop_ro("scores", [](const BoundClassSmo& self) { return copied(self.smo->score); })
