@@ -58,7 +58,7 @@ struct NewtonDirection {
 // What the last step leaves to the next one.
 struct LastStep {
   bool full;               // its length was 1
-  bool promising = false;  // the caller knows that the gap looked small enough before it
+  bool promising = false;  // the caller knows that the gap seemed small enough before it
   double imbalance = 0.0;  // before it
 };
 

@@ -10,7 +10,7 @@
 namespace maxmargin {
 
 struct Outcome {
-  bool satisfied = false;  // the gap looks small enough
+  bool satisfied = false;  // the gap seems small enough
   Size steps = 0, outer_steps = 0;
   double violation = 0.0;
 };
@@ -45,7 +45,7 @@ struct BatchDual {
   }
 };
 
-// Outer steps on each until its gap looks like tol times the dual value, or negligible. Once `poll`
+// Outer steps on each until its gap is about tol times the dual value, or negligible. Once `poll`
 // throws, that problem is left where it is, and those after it are not begun.
 inline std::vector<Outcome> solve_batch(const ProblemBatch& batch, const double* negligible,
                                         double tol, Size max_outer, Poll& poll, double* beta) {

@@ -35,7 +35,7 @@ struct ClassSmoProblem {
   int n_threads = 1;
 };
 
-// The problem on the working set. Pulls are laid out class after class: a step moves few classes,
+// The problem on the working set. Scores are laid out class after class: a step moves few classes,
 // each along a kernel row. Alpha is laid out sample after sample, padded.
 struct ClassBlock {
   Size size = 0;
@@ -60,7 +60,7 @@ struct ClassBlock {
 template <class Real>
 MAXMARGIN_INLINE Size solve_classes(ClassBlock& block, const Real* kernel, Size n_classes,
                                     double penalty, double goal, Size max_sweeps) {
-  constexpr double kRelax = 1.4;  // as in solvers/crammer_singer.py
+  constexpr double kRelax = 1.4;  // as in solvers/linear/crammer_singer.py
   const Size q = block.size, stride = padded(n_classes);
   double *b = block.b.data(), *at = block.at.data(), *moved = block.moved.data();
   Size steps = 0;
@@ -125,15 +125,15 @@ class ClassSmo {
   const RowCache& cache() const { return cache_; }
 
   // Goes on from there, where the sums of beta are 0 if the intercepts are free.
-  void go_on(const double* new_alpha, const double* new_pull, const double* new_b) {
+  void go_on(const double* new_alpha, const double* new_score, const double* new_b) {
     std::copy_n(new_alpha, alpha.size(), alpha.begin());
-    std::copy_n(new_pull, score.size(), score.begin());
+    std::copy_n(new_score, score.size(), score.begin());
     std::copy_n(new_b, b.size(), b.begin());
     anchor_ = b;
     std::fill(sum_.begin(), sum_.end(), 0.0);
   }
 
-  // Outer steps until the gap looks like tol times the dual value, or is `negligible`.
+  // Outer steps until the gap is about tol times the dual value, or is `negligible`.
   void run(double tol, double negligible, Size max_outer, Poll& poll) {
     for (Size k = 0; k < max_outer; ++k) {
       poll();

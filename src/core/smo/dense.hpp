@@ -72,7 +72,7 @@ class DenseSmo {
     return violation_;
   }
 
-  // Outer steps until the gap looks like tol times the dual value, or either is `negligible`; then
+  // Outer steps until the gap is about tol times the dual value, or either is `negligible`; then
   // a last one in all free variables. True also if the dual value has stalled: it has not risen by
   // more than its rounding in kPatience of them. False if max_outer came first.
   bool run(double tol, double negligible, Size max_outer, Poll& poll) {

@@ -60,7 +60,7 @@ class Smo {
     begin();
   }
 
-  // Outer steps until the gap looks like tol times the dual value, or either is `negligible`.
+  // Outer steps until the gap is about tol times the dual value, or either is `negligible`.
   void run(double tol, double negligible, Size max_outer, Poll& poll) {
     constexpr int kPatience = 10;
     double best = dual;

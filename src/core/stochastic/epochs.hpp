@@ -4,7 +4,7 @@
 // forget_average(), weights(), steps() and step_work(), what a step costs beside its rows, in rows.
 // It moves by g_i = descent(i), minus a subgradient of C_i loss(f(x_i)) in f.
 //
-// Rows that are dear one by one (stochastic/kernel_rows.hpp) have finish_epoch(...), and are told
+// Rows that are dear one by one (stochastic/kernel_rows.hpp) have fetch_ahead(...), and are told
 // which of the next draws would move the point as it stands.
 //
 // The dual point: at the optimum w = sum_i g_i x_i for some choice of subgradients, so beta_i is
@@ -103,7 +103,7 @@ MAXMARGIN_INLINE void prefetch_next(const Rows& rows, const Method& method, cons
 template <class Rows, class Method>
 MAXMARGIN_INLINE void descend(const Rows& rows, const Terms& terms, Method& method,
                               const EpochState& state, const EpochBudget& budget) {
-  constexpr bool kDear = requires { rows.finish_epoch(nullptr, 0, 0, [](Size) { return true; }); };
+  constexpr bool kDear = requires { rows.fetch_ahead(nullptr, 0, 0, [](Size) { return true; }); };
   constexpr Size kWorkPerClock = kDear ? 1 : 256;
   const Deadline deadline(budget.seconds);
   Sampler& sampler = state.sampler;
@@ -121,9 +121,9 @@ MAXMARGIN_INLINE void descend(const Rows& rows, const Terms& terms, Method& meth
     if (window.restarts_at(method.steps() + 1)) method.forget_average();
     const Size begin = sampler.begin(sampler.cursor), end = sampler.begin(sampler.cursor + 1);
     if constexpr (kDear) {
-      rows.finish_epoch(sampler.order + begin, sampler.n_samples - begin,
-                        sampler.epochs * sampler.n_samples + begin,
-                        [&](Size i) { return descent(terms, i, method.predict(rows, i)) != 0.0; });
+      rows.fetch_ahead(sampler.order + begin, sampler.n_samples - begin,
+                       sampler.epochs * sampler.n_samples + begin,
+                       [&](Size i) { return descent(terms, i, method.predict(rows, i)) != 0.0; });
     }
     for (Size k = begin; k < end; ++k) {
       prefetch_next(rows, method, sampler, k);

@@ -45,7 +45,7 @@ class KernelView {
   // Computes the rows of the next draws that `moves`, as the point stands, if that is due. `done`
   // counts the draws of the whole run, order[0..left) are the next ones of this epoch.
   template <class Moves>
-  void finish_epoch(const std::int32_t* order, Size left, Size done, Moves moves) const {
+  void fetch_ahead(const std::int32_t* order, Size left, Size done, Moves moves) const {
     if (done < seen_) return;
     wanted_.clear();
     Size k = 0;
