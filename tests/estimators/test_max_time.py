@@ -47,7 +47,7 @@ def test_a_problem_that_was_not_begun_has_the_certificate_of_zero(loss, intercep
     cost[:3] *= weight
     objective = LinearObjective(Problem(rng.normal(size=(10, 2)), y, cost), loss, intercept)
     maker = Unreached(loss, intercept, Status.STOPPED_BY_TIME, "newton")
-    solution = maker.solution(y, cost, 2, 0.0)
+    (solution,) = maker.solutions([y], [cost], [2], 0.0)
     if intercept is Intercept.FREE:
         best = objective.best_intercept(np.zeros(10))
         assert objective.primal(np.zeros(2), solution.b) == pytest.approx(

@@ -32,6 +32,6 @@ def test_several_problems_are_answered_as_each_alone():
     maker = Unreached(SQUARED_HINGE, Intercept.FREE, Status.STOPPED_BY_TIME, "newton")
     together = maker.solutions(ys, costs, [2, 2, 5], 0.0)
     for y, cost, size, found in zip(ys, costs, [2, 2, 5], together, strict=True):
-        alone = maker.solution(y, cost, size, 0.0)
+        (alone,) = maker.solutions([y], [cost], [size], 0.0)
         assert found.certificate == alone.certificate
         assert (found.b, found.w.shape, found.beta.shape) == (alone.b, (size,), (len(y),))

@@ -22,6 +22,8 @@ coef0 : float, default=0.0
     Of "poly" and "sigmoid".
 fit_intercept : bool, default=True
     Whether f has an intercept; it is not penalised.
+intercept_scaling : float, default=1.0
+    The constant feature whose weight a penalised intercept is.
 shrinking : bool, default=True
     Accepted for scikit-learn's sake: the working set does what shrinking is for.
 probability : bool, default="deprecated"
@@ -109,9 +111,7 @@ dual : "auto" or bool, default="auto"
         `SVC`: y_i f(x_i) ≥ 1 throughout, or a `NotSeparableError` with its witness.
     fit_intercept : bool, default=True
         Whether f has an intercept b.
-    intercept_scaling : float, default=1.0
-        The constant feature whose weight a penalised intercept is.
-    {entries("verbose")}
+    {entries("intercept_scaling verbose")}
     random_state : int, RandomState or None, default=None
         Seeds the order of the samples.
     max_iter : int or None, default=10_000

@@ -21,6 +21,7 @@ from maxmargin.estimators._base import (
 )
 from maxmargin.estimators._checks import labels_of, without_names
 from maxmargin.estimators._cost import CostEstimate, Part, Sampled
+from maxmargin.estimators._docstrings import entries
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._stream_classifier import StreamClassifier
 from maxmargin.estimators._traps import one_class_only, vanishing_kernel, wild_columns
@@ -35,8 +36,8 @@ from maxmargin.solvers.stochastic.pegasos import Pegasos
 
 
 @dataclass(eq=False, repr=False)
-class PegasosClassifier(StreamClassifier):
-    """SVM by Pegasos: stochastic subgradient steps of length 1/(λt).
+class PegasosClassifier(StreamClassifier):  # noqa: D101 - the docstring is composed
+    __doc__ = f"""SVM by Pegasos: stochastic subgradient steps of length 1/(λt).
 
     `fit` runs epochs until the gap is proven or `max_iter` is reached; `partial_fit` takes one pass
     over each batch of a stream. The objective is that of `LinearSVC(lam=lam, loss="hinge",
@@ -47,9 +48,9 @@ class PegasosClassifier(StreamClassifier):
     ----------
     lam : float, default=0.03
         The regularisation λ of λ/2 ‖w‖² + mean loss. The number of steps grows like 1/λ.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
+    loss : {{"hinge", "squared_hinge"}}, default="hinge"
         The loss.
-    sampling : {"shuffle", "uniform"}, default="shuffle"
+    sampling : {{"shuffle", "uniform"}}, default="shuffle"
         Epochs in a new order each, or independent uniform draws as in the theorem.
     batch_size : int or None, default=None
         Samples a step. None: one; in `fit` all, if there are at most 32 and they are shuffled.
@@ -57,23 +58,21 @@ class PegasosClassifier(StreamClassifier):
         Keep w in the ball of radius 1/√λ, or √(mean weight / λ) if that is larger, in every step.
         Without it a stream shortens w only after a batch that made it longer than both that radius
         and what it was before the batch.
-    averaging : {"none", "uniform", "suffix", "weighted"}, default="suffix"
+    averaging : {{"none", "uniform", "suffix", "weighted"}}, default="suffix"
         Which mean of the iterates is the model.
     kernel : None, str, Kernel or callable, default=None
         None and "linear" have weights; anything else that `SVC` takes, but for "precomputed", has
         support vectors, and neither a projection nor a penalised intercept.
-    degree : int, default=3
-        Of the kernel "poly".
-    gamma : float or {"scale", "auto", "median"}, default="scale"
+    {entries("degree")}
+    gamma : float or {{"scale", "auto", "median"}}, default="scale"
         Of the kernel, as for `SVC`. Rules such as "scale" look at the samples of `fit`, or at the
         first batch of a stream whose rows are not all alike.
-    coef0 : float, default=0.0
-        Of the kernels "poly" and "sigmoid".
+    {entries("coef0")}
     max_support : int or None, default=10_000
         Most support vectors that a stream with a kernel keeps for each binary problem; then those
         of the smallest coefficients give way. It needs d numbers for each, and the kernel matrix of
         one batch, or what of it fits in half of the free memory. None keeps all.
-    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+    multi_class : {{"ovr", "crammer_singer"}}, default="ovr"
         One against the rest, or one problem of all classes as for `LinearSVC`: with the hinge loss
         and without a kernel.
     class_weight : dict, "balanced" or None, default=None
@@ -84,8 +83,7 @@ class PegasosClassifier(StreamClassifier):
         Penalise the intercept like a weight. By default it is free.
     fit_intercept : bool, default=True
         Whether f has an intercept b.
-    intercept_scaling : float, default=1.0
-        The constant feature whose weight a penalised intercept is.
+    {entries("intercept_scaling")}
     max_iter : int or None, default=100_000
         Most epochs of `fit`; None or -1: no limit.
     max_time : float or None, default=None
@@ -96,8 +94,7 @@ class PegasosClassifier(StreamClassifier):
         Threads over the classes.
     random_state : int, RandomState or None, default=None
         Seeds the order of the samples.
-    verbose : int, default=0
-        1: one live line of progress on a terminal, a line for each gap check elsewhere.
+    {entries("verbose")}
 
     Attributes
     ----------
@@ -108,23 +105,14 @@ class PegasosClassifier(StreamClassifier):
         With a kernel: f(x) = Σ_j c_j k(z_j, x) + b, where these are the z_j.
     dual_coef_ : ndarray of shape (n_problems, n_SV)
         With a kernel: the c_j, a row for each binary problem.
-    intercept_ : ndarray of shape (n_problems,)
-        The intercepts.
-    classes_ : ndarray
-        The labels.
+    {entries("intercept_ classes_")}
     certificate_ : Certificate
         Primal, dual, gap, KKT violation, support vectors, margin; of the sum if several classes. A
         stream is not kept, so after `partial_fit` there is none.
-    solutions_ : tuple of Solution
-        Each problem's solution; `solution_` where there is only one.
-    history_ : list of Record
-        (time, epoch, primal, dual, gap) at each gap check.
+    {entries("solutions_ history_")}
     support_ : ndarray
         Indices of the support vectors.
-    alpha_ : ndarray, or list of one for each problem
-        α_i of every training sample.
-    slack_ : ndarray, or list of one for each problem
-        ξ_i of every training sample, after `samples(X, y)`, which has a table of both.
+    {entries("alpha_ slack_")}
     n_iter_ : int
         Epochs of `fit`, or batches of a stream.
     bound_ : float

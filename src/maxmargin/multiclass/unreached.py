@@ -30,14 +30,13 @@ class Unreached:
         self._free, self._nu = intercept is Intercept.FREE, nu
         self._status, self._solver = status, solver
 
-    def solution(self, y: Array, cost: Array, n_weights: int, seconds: float) -> Solution:
-        """Return that of labels ±1 and costs, for so many weights."""
-        return self.solutions([y], [cost], [n_weights], seconds)[0]
-
     def solutions(
         self, ys: list[Array], costs: list[Array], n_weights: list[int], seconds: float
     ) -> list[Solution]:
-        """Return those of several problems; what they have in common is made once, read-only."""
+        """Return those of labels ±1, costs and so many weights each.
+
+        What they have in common is made once, read-only.
+        """
         begins = np.concatenate([[0], np.cumsum([len(y) for y in ys[:-1]])]).astype(np.intp)
         y, cost = np.concatenate(ys), np.concatenate(costs)
         live = cost > 0.0
