@@ -20,6 +20,9 @@ from maxmargin.solvers.requirements import require, require_regularized
 #: Least gap to be proven with weights in float32.
 _COARSE = 1e-5
 
+#: A gap so many times as large as what the sweep met is mostly that of rows that are shrunk.
+_HIDDEN = 1.5
+
 
 class _Ascent:
     """The ascent under way: β, w = Σ β_i x_i and the intercept.
@@ -105,9 +108,10 @@ class DualCD:
                 status = Status.STALLED
             if status is Status.RUNNING:
                 ascent.sum_up()
-            if promising:
+            hidden = monitor.history[-1].gap > _HIDDEN * sweep.last_gap
+            if promising and not hidden:
                 trust *= 0.5
-            if promising or monitor.history[-1].gap > 4.0 * sweep.last_gap:
+            if promising or hidden:
                 # Rows were shrunk too early, or will be looked at again before the next proof.
                 sweep.n_active, sweep.share = objective.problem.n_samples, 1.0
         return monitor.finish(self.name, status)
