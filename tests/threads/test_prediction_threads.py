@@ -5,6 +5,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from maxmargin import SVC, SVR, OneClassSVM
+from maxmargin.embeddings._base import in_blocks
 from maxmargin.kernels import Gaussian
 from maxmargin.runtime.blas_threads import blas_threads_for
 
@@ -50,3 +51,14 @@ def test_threads_are_left_alone_where_they_do_no_harm_or_are_worth_it():
         with blas_threads_for(10**6):
             assert set(blas_threads()) == {1}
         assert blas_threads() == before
+
+
+def test_blocks_of_an_embedding_are_multiplied_by_one_thread():
+    seen = []
+
+    def embed(rows):
+        seen.append(max(blas_threads()))
+        return np.zeros((rows.stop - rows.start, 1))
+
+    in_blocks(embed, np.empty((2**17, 1)), 64, None)
+    assert set(seen) == {1}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from hashlib import blake2b
 from typing import Any
 
@@ -21,9 +20,6 @@ from maxmargin.runtime.threads import in_threads, n_threads
 #: Values held at a time by one thread, few enough to stay in its cache; rows at least, as products
 #: of fewer with a large matrix are slow.
 _VALUES_PER_BLOCK, _LEAST_ROWS = 2**18, 256
-
-#: Values on the way up to which threads of BLAS that wait for a core cost more than they save.
-_ONE_THREAD = 2**22
 
 #: Bytes of a row that are kept as they are.
 _LONG = 256
@@ -73,11 +69,9 @@ def in_blocks(
         if not interrupt.pressed:
             out[rows] = function(rows)
 
-    jobs = n_threads(n_jobs)
-    alone = jobs > 1 or n * width <= _ONE_THREAD
     with interruptible() as interrupt:
-        with one_blas_thread() if alone else nullcontext():
-            in_threads(fill, pieces, jobs)
+        with one_blas_thread():  # blocks are small: those of BLAS would mostly wait for each other
+            in_threads(fill, pieces, n_threads(n_jobs))
         if interrupt.pressed:
             raise KeyboardInterrupt
     return out
