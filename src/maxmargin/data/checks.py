@@ -77,11 +77,7 @@ def check_flag(name: str, value: object) -> None:
 
 def check_finite(name: str, value: object, *, least: float = -math.inf, advice: str = "") -> float:
     """Return the number, or say that it must be finite, and how large."""
-    if (
-        not isinstance(value, numbers.Real)
-        or not math.isfinite(value)
-        or not float(value) >= least
-    ):
+    if not isinstance(value, numbers.Real) or not math.isfinite(value) or not float(value) >= least:
         size = "" if least == -math.inf else f", {least:g} or larger"
         raise ValueError(f"{name} must be a finite number{size}, got {value!r}.{advice}")
     return float(value)

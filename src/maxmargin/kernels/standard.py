@@ -338,12 +338,13 @@ def _variance(X: Matrix, weight: Array) -> float:
     total = float(weight.sum()) * X.shape[1]
     mean = float((weight @ X).sum()) / total
     if sparse.issparse(X):
-        stored = type(X)((X.data - mean, X.indices, X.indptr), shape=X.shape)
+        data = np.subtract(X.data, mean, dtype=np.float64)
+        stored = type(X)((data, X.indices, X.indptr), shape=X.shape)
         lacking = float(weight @ (X.shape[1] - np.diff(X.indptr)))  # the zeros that are not stored
         square, off = squares(stored), float((weight @ stored).sum()) - lacking * mean
         spread = float(weight @ square) + lacking * mean**2
     else:
-        apart = X - mean
+        apart = np.subtract(X, mean, dtype=np.float64)
         spread, off = float(weight @ squares(apart)), float((weight @ apart).sum())
     variance = spread / total - (off / total) ** 2
     rounding = float(np.finfo(np.float64).eps) * abs(mean)
