@@ -84,6 +84,8 @@ def _squares(X: Matrix, mean: float) -> Array:
     """Σ_j (x_j − mean)² of each row."""
     if not sparse.issparse(X):
         return np.asarray(((X.astype(np.float64) - mean) ** 2).sum(axis=1))
-    stored = sparse.csr_array(((X.data.astype(np.float64) - mean) ** 2, X.indices, X.indptr), shape=X.shape)
+    stored = sparse.csr_array(
+        ((X.data.astype(np.float64) - mean) ** 2, X.indices, X.indptr), shape=X.shape
+    )
     lacking = X.shape[1] - np.diff(X.indptr)
     return np.asarray(np.ravel(stored.sum(axis=1)) + lacking * mean**2)
