@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from choices import ALL_INTERCEPTS, HINGES, REGULARIZED_LOSSES
-from maxmargin import Certificate, Intercept, Problem, Status, _core, certify
+from maxmargin import SVC, Certificate, Intercept, Problem, Status, _core, certify
 from maxmargin.certificate import relative, total
 from maxmargin.losses import HINGE
 from maxmargin.objectives import PrimalDual
@@ -295,6 +295,13 @@ def test_what_rounding_leaves_of_the_balance_weakens_a_linear_bound():
     slip = abs(1e6 * beta.sum())
     assert slip > 0.0
     assert certificate.gap >= slip
+
+
+def test_rounding_puts_no_dual_above_the_primal():
+    assert certificate_with(primal=0.5, dual=np.nextafter(0.5, 1.0), gap=0.0).dual == 0.5
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    fitted = SVC(kernel="linear", C=0.01).fit(X, np.arange(6) % 2).certificate_
+    assert fitted.dual <= fitted.primal
 
 
 def test_print_ends_in_the_sentence():

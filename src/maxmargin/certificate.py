@@ -46,7 +46,7 @@ class Certificate:
     primal : float
         P(w, b), the value of the objective at the fitted model.
     dual : float
-        D(β), a lower bound of P everywhere.
+        D(β), a lower bound of P everywhere; P itself where rounding would put D above it.
     gap : float
         P − D ≥ 0, summed from non-negative parts, so that rounding cannot turn it negative.
     relative_gap : float
@@ -86,6 +86,9 @@ class Certificate:
     convex: bool = True
     n_problems: int = 1
     evidence: Evidence = "float64"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dual", min(self.dual, self.primal))
 
     def with_status(self, status: Status) -> Certificate:
         """Return the same numbers under another status."""

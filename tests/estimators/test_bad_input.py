@@ -233,6 +233,19 @@ def test_numbers_out_of_range_are_refused_by_name(Model, X, y, name, value):
 
 
 @MODELS
+def test_lam_and_c_are_not_given_together(Model, X, y):
+    with pytest.raises(ValueError, match=r"lam=0\.1 is given instead of C, and C=5 too\. Give one"):
+        Model(lam=0.1, C=5).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["solver", "random_state", "intercept_scaling"])
+def test_a_hard_margin_refuses_wrong_settings_that_it_does_not_need(name):
+    model = LinearSVC(C=np.inf, penalized_intercept=False).set_params(**{name: "none"})
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        model.fit(X, Y)
+
+
+@MODELS
 def test_c_must_not_be_none(Model, X, y):
     with pytest.raises(ValueError, match="C must be a positive finite number, got None"):
         Model(C=None).fit(X, y)

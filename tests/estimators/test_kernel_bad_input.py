@@ -34,6 +34,33 @@ def test_wrong_settings_are_named(settings, message):
         SVC(**settings).fit(*IRIS)
 
 
+@pytest.mark.parametrize(
+    ("Model", "settings", "message"),
+    [
+        (SVC, {"degree": -1}, r"degree must be a whole number, 0 or larger, got -1\. 3 is usual"),
+        (SVR, {"degree": 2.5}, "degree must be .* got 2.5"),
+        (SVC, {"coef0": "a"}, "coef0 must be a finite number, got 'a'"),
+        (NuSVC, {"coef0": np.nan}, "coef0 must be a finite number, got nan"),
+        (SVC, {"gamma": -1, "kernel": "linear"}, 'gamma must be .* got -1. Or "scale"'),
+        (NuSVR, {"gamma": "wide", "kernel": "linear"}, "gamma must be .* got 'wide'"),
+        (PegasosClassifier, {"gamma": -1}, "gamma must be"),
+        (PegasosClassifier, {"max_support": 0}, "max_support must be .* None keeps all"),
+        (SVC, {"cache_size": -1, "landmarks": 5}, "cache_size must be .* in megabytes"),
+        (SVC, {"solver": "none", "C": np.inf, "fit_intercept": False}, "solver must be one of"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
+)
+def test_a_wrong_setting_is_named_even_where_it_is_not_needed(Model, settings, message):
+    with pytest.raises(ValueError, match=message):
+        Model(**settings).fit(IRIS[0], IRIS[1] > 0)
+
+
+def test_settings_that_are_not_needed_may_be_what_scikit_learn_takes():
+    X, y = IRIS
+    for settings in ({"gamma": 0.0}, {"gamma": np.float32(1)}, {"degree": 0}, {"coef0": -1}):
+        assert SVC(kernel="linear", **settings).fit(X, y).score(X, y) > 0.9
+
+
 SWITCHES = {"fit_intercept", "warm_start", "shrinking", "break_ties", "probability"}
 
 
@@ -135,14 +162,20 @@ def test_read_only_rows_empty_rows_and_long_indices():
 
 
 def test_columns_of_wildly_different_size_end_with_a_warning():
-    """Float32 kernel values lose the small columns: better said than hidden."""
+    """The small columns take long: better said than hidden."""
     X = IRIS[0] * [1.0, 1e4, 1e-4, 1.0]
-    model = SVC(kernel="linear", max_iter=2000)
+    model = SVC(kernel="linear", max_iter=2)
     with pytest.warns(ConvergenceWarning, match="StandardScaler"):
         model.fit(X, IRIS[1])
     assert model.certificate_.status is not Status.OPTIMAL
     assert model.certificate_.relative_gap > model.tol
     assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.filterwarnings("ignore::maxmargin.DataWarning")  # that a column hides another
+def test_columns_of_wildly_different_size_are_proven_with_a_linear_kernel():
+    X = IRIS[0] * [1.0, 1e4, 1e-4, 1.0]
+    assert SVC(kernel="linear").fit(X, IRIS[1]).certificate_.status is Status.OPTIMAL
 
 
 @pytest.mark.parametrize(

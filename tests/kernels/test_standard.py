@@ -188,6 +188,14 @@ def test_gamma_rules(storage):
     assert scale_gamma(X) == pytest.approx(1 / (5 * A.var()))
 
 
+@pytest.mark.parametrize("storage", STORAGES)
+def test_gamma_of_float32_rows_has_the_digits_of_float64(storage):
+    narrow = store((1e4 * RNG.normal(size=(20, 12))).astype(np.float32), storage)
+    assert gamma_of("scale", narrow) == pytest.approx(
+        gamma_of("scale", narrow.astype(np.float64)), rel=1e-14
+    )
+
+
 def test_gamma_of_constant_samples_is_one():
     for rule in ("scale", "median"):
         assert gamma_of(rule, np.ones((4, 3))) == 1.0

@@ -203,6 +203,9 @@ def test_a_coefficient_off_its_bound_by_rounding_proves_nothing():
     found = leave_one_out(SVC(C=0.08, gamma=1.0).fit(X, y, sample_weight=weight), X, y, weight)
     assert found.n_unproven == 2
     assert "not unique" in found.remark
+    assert found.range[1] - found.range[0] == 2 / 8
+    assert found.range[0] <= found.value <= found.range[1]
+    assert f"from {found.range[0]:.6g} to {found.range[1]:.6g}" in found.remark
 
 
 @pytest.mark.parametrize("seed", range(20))

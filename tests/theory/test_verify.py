@@ -252,6 +252,13 @@ def test_rows_are_read_as_they_are_stored(storage, dtype):
         assert certify(model, rows, Y).primal == pytest.approx(model.certificate_.primal, rel=1e-9)
 
 
+@pytest.mark.parametrize("gamma", ["scale", "median"])
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+def test_a_rule_for_gamma_has_all_digits_of_float32_rows(storage, gamma):
+    X = storage((1e4 * np.random.default_rng(1).normal(size=(20, 12))).astype(np.float32))
+    assert verify(OneClassSVM(gamma=gamma).fit(X), X)
+
+
 def test_empty_rows_and_repeated_samples_are_verified():
     rows = np.vstack([X, np.zeros((3, 4)), X[:3]])
     labels = np.concatenate([Y, [1.0, -1.0, 1.0], -Y[:3]])

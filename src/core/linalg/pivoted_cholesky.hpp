@@ -47,6 +47,9 @@ class PivotedCholesky {
     }
   }
 
+  // The unknowns that have pivots, as many as the rank.
+  const std::vector<Size>& pivots() const { return order_; }
+
   // x such that A x = right, as far as that can be.
   void solve(const double* right, double* x) const {
     const Size rank = static_cast<Size>(order_.size());

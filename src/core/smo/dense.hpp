@@ -336,11 +336,11 @@ class DenseSmo {
     return free_.work() + 3.0 * support * static_cast<double>(problem_.n);
   }
 
-  // The share of a step in the free variables that was made.
-  double newton() {
-    const double share = free_.step(beta, residual);
-    if (share > 0.0) open_all();
-    return share;
+  // A step in the free variables; in a flat direction if that gains enough.
+  Reach newton(double least_gain) {
+    const Reach reach = free_.step(beta, residual, least_gain);
+    if (reach != Reach::kNone) open_all();
+    return reach;
   }
 
   // Newton steps until one is made in full, or the work is spent; whether any was made. Each that
@@ -350,9 +350,9 @@ class DenseSmo {
     bool moved = false, ended = false;
     for (double left = reach_ * work; !ended && (left -= newton_work()) >= 0.0;) {
       poll();
-      const double share = newton();
-      moved |= share > 0.0;
-      ended = share == 1.0 || share == 0.0;
+      const Reach made = newton(rounding());
+      moved |= made != Reach::kNone;
+      ended = made != Reach::kBound;
     }
     reach_ = ended ? 1.0 : 2.0 * reach_;
     spent_ = 0.0;
@@ -368,7 +368,7 @@ class DenseSmo {
     for (int k = 0; k < 2 && before > kRounding * std::fabs(dual()); ++k) {
       if (newton_work() > std::max(kUnfelt, spent / kPairsFirst)) return;
       const std::vector<double> old_beta = beta, old_residual = residual;
-      if (newton() == 0.0) return;
+      if (newton(std::numeric_limits<double>::infinity()) == Reach::kNone) return;
       refresh();
       const double after = gap();
       if (!(after < before)) {

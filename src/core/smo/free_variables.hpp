@@ -1,9 +1,14 @@
 // Newton steps in the free variables of a small SVM, whose kernel matrix is at hand in double.
+//
+// A singular matrix, as that of a linear kernel with few columns, has changes that leave K beta as
+// it is. Along them the dual value is linear, so that each such step ends at a bound.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "common/types.hpp"
@@ -33,6 +38,9 @@ struct DenseProblem {
   }
 };
 
+// How far a step went: not at all, to the first bound on its way, or all of it.
+enum class Reach { kNone, kBound, kFull };
+
 // The system in the variables that are free at a point.
 class FreeVariables {
  public:
@@ -51,49 +59,49 @@ class FreeVariables {
     begins_.push_back(static_cast<Size>(free_.size()));
   }
 
-  // Multiplications, or what takes as long, of a step: the system and its factors.
+  // Multiplications, or what takes as long, of a step: the system and its factors, of the last
+  // rank.
   double work() const {
-    const double m = static_cast<double>(free_.size());
-    return m * m * (m / 3.0 + 8.0);
+    const double m = static_cast<double>(free_.size()), rank = std::min(m, rank_);
+    return m * (rank * rank / 3.0 + 8.0 * m);
   }
 
-  // One Newton step, to the first bound on its way: the share of it that was made, 0 if it gains
-  // nothing. With the pieces of the losses as they are, the change d and the thresholds t of the
-  // groups satisfy K_FF d + t = residual -+ epsilon, and d sums to 0 in each group; projected to
-  // such d, it is a system without t.
-  double step(std::vector<double>& beta, std::vector<double>& residual) {
+  // One step: Newton's, or in a flat direction if that gains more, and more than `least_gain`. With
+  // the pieces of the losses as they are, the change d and the thresholds t of the groups satisfy
+  // K_FF d + t = residual -+ epsilon, and d sums to 0 in each group; projected to such d, it is a
+  // system without t.
+  Reach step(std::vector<double>& beta, std::vector<double>& residual, double least_gain) {
     const Size m = static_cast<Size>(free_.size());
-    if (m == 0) return 0.0;
+    if (m == 0) return Reach::kNone;
     MAXMARGIN_CLONED(make_system());
-    right_.resize(m);
-    change_.resize(m);
+    for (auto* values : {&right_, &change_, &left_, &product_}) values->resize(m);
     for (Size a = 0; a < m; ++a) {
       const auto [v, k] = free_[a];
       right_[a] = residual[k] - std::copysign(problem_.epsilon, beta[v]);
     }
     centre(right_.data());
     MAXMARGIN_CLONED(factor_.factor(system_.data(), m));
-    factor_.solve(right_.data(), change_.data());
-    centre(change_.data());
-
-    double share = 1.0;
-    for (Size a = 0; a < m; ++a) share = std::min(share, room(a, beta) / std::fabs(change_[a]));
-    if (!(share > 0.0 && gain(share) > 0.0)) return 0.0;
-    for (Size a = 0; a < m; ++a) {
-      const auto [v, k] = free_[a];
-      const double end = change_[a] > 0.0 ? high(v, beta) : low(v, beta);
-      const bool reached = share * std::fabs(change_[a]) >= room(a, beta);
-      const double before = beta[v];
-      beta[v] = reached ? end : before + share * change_[a];
-      MAXMARGIN_CLONED(problem_.add_row(before - beta[v], k, residual.data()));
+    rank_ = static_cast<double>(factor_.pivots().size());
+    double share = find_newton_change(beta);
+    const double gained = share > 0.0 ? gain(share) : 0.0;
+    if (find_flat_change()) {
+      const double flat = std::min(longest(beta), best_share());
+      if (gain(flat) > std::max(gained, least_gain)) {
+        move(flat, beta, residual);
+        return Reach::kBound;
+      }
+      share = find_newton_change(beta);
     }
-    return share;
+    if (!(gained > 0.0)) return Reach::kNone;
+    move(share, beta, residual);
+    return share == 1.0 ? Reach::kFull : Reach::kBound;
   }
 
  private:
   struct Free {
     Size variable, sample;
   };
+  static constexpr double kConstant = 1e-8;  // share of a change that is constant in each group
 
   // Subtracts each group's mean from m values.
   MAXMARGIN_INLINE void centre(double* values) const {
@@ -125,20 +133,89 @@ class FreeVariables {
     for (Size a = 0; a < m; ++a) centre(system_.data() + a * m);
   }
 
-  // What a share of the change adds to the dual value. The difference of two values would be
-  // rounding where a bound is near: the step to it is needed all the same.
-  double gain(double share) const {
+  // The solution of the system, and the share of it that stays in the box.
+  double find_newton_change(const std::vector<double>& beta) {
+    factor_.solve(right_.data(), change_.data());
+    centre(change_.data());
+    return std::min(1.0, longest(beta));
+  }
+
+  // Replaces the solution of the system by a change that the matrix maps to 0: along what the
+  // solution leaves of the right side. False if that is nothing but rounding.
+  bool find_flat_change() {
+    const Size m = static_cast<Size>(free_.size()), rank = factor_.pivots().size();
+    if (m - rank <= (problem_.balanced ? problem_.n_groups : 0)) return false;
+    MAXMARGIN_CLONED(multiply(change_.data()));
+    for (Size a = 0; a < m; ++a) left_[a] = right_[a] - product_[a];
+    for (const Size a : factor_.pivots()) left_[a] = 0.0;
+    MAXMARGIN_CLONED(multiply(left_.data()));
+    factor_.solve(product_.data(), change_.data());
+    for (Size a = 0; a < m; ++a) change_[a] = left_[a] - change_[a];
+    const double before = size_of_change();
+    centre(change_.data());
+    return size_of_change() > kConstant * before;
+  }
+
+  // The system times these values.
+  MAXMARGIN_INLINE void multiply(const double* __restrict values) {
     const Size m = static_cast<Size>(free_.size());
-    double slope = 0.0, curvature = 0.0;
     for (Size a = 0; a < m; ++a) {
-      const double* values = system_.data() + a * m;
+      const double* own = system_.data() + a * m;
       double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
-      for (Size b = 0; b < m; ++b) sum += values[b] * change_[b];
-      slope += right_[a] * change_[a];
-      curvature += sum * change_[a];
+      for (Size b = 0; b < m; ++b) sum += own[b] * values[b];
+      product_[a] = sum;
     }
+  }
+
+  double size_of_change() const {
+    double size = 0.0;
+    for (const double value : change_) size = std::max(size, std::fabs(value));
+    return size;
+  }
+
+  // The largest share of the change that stays in the box.
+  double longest(const std::vector<double>& beta) const {
+    double share = std::numeric_limits<double>::infinity();
+    for (Size a = 0; a < static_cast<Size>(free_.size()); ++a)
+      share = std::min(share, room(a, beta) / std::fabs(change_[a]));
+    return share;
+  }
+
+  void move(double share, std::vector<double>& beta, std::vector<double>& residual) const {
+    for (Size a = 0; a < static_cast<Size>(free_.size()); ++a) {
+      const auto [v, k] = free_[a];
+      const double end = change_[a] > 0.0 ? high(v, beta) : low(v, beta);
+      const bool reached = share * std::fabs(change_[a]) >= room(a, beta);
+      const double before = beta[v];
+      beta[v] = reached ? end : before + share * change_[a];
+      MAXMARGIN_CLONED(problem_.add_row(before - beta[v], k, residual.data()));
+    }
+  }
+
+  // What a share of the change adds to the dual value. The difference of two values would be
+  // rounding where a bound is near: the step to it is needed all the same.
+  double gain(double share) {
+    const auto [slope, curvature] = along_change();
     return share * (slope - 0.5 * share * curvature);
+  }
+
+  // The share of the change that adds most.
+  double best_share() {
+    const auto [slope, curvature] = along_change();
+    return slope > 0.0 && curvature > 0.0 ? slope / curvature
+                                          : std::numeric_limits<double>::infinity();
+  }
+
+  // Slope and curvature of the dual value along the change.
+  std::pair<double, double> along_change() {
+    MAXMARGIN_CLONED(multiply(change_.data()));
+    double slope = 0.0, curvature = 0.0;
+    for (Size a = 0; a < static_cast<Size>(free_.size()); ++a) {
+      slope += right_[a] * change_[a];
+      curvature += product_[a] * change_[a];
+    }
+    return {slope, curvature};
   }
 
   // The piece of the loss that a free variable is on ends at 0 and at a bound.
@@ -156,8 +233,9 @@ class FreeVariables {
   const DenseProblem problem_;
   std::vector<Free> free_;    // group after group
   std::vector<Size> begins_;  // of the groups, and the end
-  std::vector<double> system_, right_, change_;
+  std::vector<double> system_, right_, change_, left_, product_;
   PivotedCholesky factor_;
+  double rank_ = std::numeric_limits<double>::infinity();  // of the last system
 };
 
 }  // namespace maxmargin

@@ -75,11 +75,17 @@ def check_flag(name: str, value: object) -> None:
         raise ValueError(f"{name} must be True or False, got {value!r}.")
 
 
+def check_finite(name: str, value: object, *, least: float = -math.inf, advice: str = "") -> float:
+    """Return the number, or say that it must be finite, and how large."""
+    if not isinstance(value, numbers.Real) or not math.isfinite(value) or not float(value) >= least:
+        size = "" if least == -math.inf else f", {least:g} or larger"
+        raise ValueError(f"{name} must be a finite number{size}, got {value!r}.{advice}")
+    return float(value)
+
+
 def check_tube(epsilon: object) -> float:
     """Return the half width of the tube in which errors cost nothing."""
-    if not isinstance(epsilon, numbers.Real) or not 0.0 <= float(epsilon) < np.inf:
-        raise ValueError(f"epsilon must be a finite number, 0 or larger, got {epsilon!r}.")
-    return float(epsilon)
+    return check_finite("epsilon", epsilon, least=0.0)
 
 
 def check_magnitudes(longest: float, target_summary: _core.TargetSummary) -> None:

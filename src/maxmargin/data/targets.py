@@ -31,6 +31,11 @@ def total_cost(C: object, lam: object, n_samples: float) -> float:
     """C, from either parameter: C = 1/(n lam)."""
     if lam is None:
         return check_positive("C", C, advice="Larger C fits the training data more closely.")
+    if C is not None and C != 1.0:
+        raise ValueError(
+            f"lam={lam!r} is given instead of C, and C={C!r} too. Give one: lam is 1/(n_samples *"
+            " C), and goes with the default C=1.0."
+        )
     lam = check_positive("lam", lam, advice="C = 1/(n_samples * lam).")
     return 1.0 / (n_samples * lam)
 

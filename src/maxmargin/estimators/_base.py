@@ -25,7 +25,7 @@ from maxmargin.data.checks import (
     scale_advice,
 )
 from maxmargin.data.problem import Problem
-from maxmargin.estimators._checks import check_switches, flat_targets, named_alike
+from maxmargin.estimators._checks import check_parameters, flat_targets, named_alike
 from maxmargin.estimators._cost import CostMixin
 from maxmargin.estimators._report import Reported
 from maxmargin.estimators._samples import SamplesMixin
@@ -86,7 +86,7 @@ def fitting(fit: Callable[..., Any]) -> Callable[..., Any]:
         with interruptible() as interrupt:
             try:
                 with unchanged_on_failure(self):
-                    check_switches(self)
+                    check_parameters(self)
                     with_all_callbacks(self, *args, **kwargs)
             except BaseException as error:
                 if interrupt.pressed and isinstance(error, Exception):

@@ -14,10 +14,11 @@ from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
 from maxmargin.data.arrays import Array, explaining
-from maxmargin.data.checks import check_flag
+from maxmargin.data.checks import check_count, check_flag, check_positive
 from maxmargin.data.targets import class_labels
 from maxmargin.estimators._warn import warn
 from maxmargin.kernels.custom import writable
+from maxmargin.kernels.named import check_numbers
 from maxmargin.kernels.pairwise import plain
 from maxmargin.solvers.kernel.value_checks import refuse_huge_values
 
@@ -47,8 +48,11 @@ def check_dual(dual: object) -> None:
 _SWITCHES = ("fit_intercept", "penalized_intercept", "warm_start", "shrinking", "break_ties")
 
 
-def check_switches(model: Any) -> None:
-    """Refuse what is neither on nor off: a word such as "no" would count as on."""
+def check_parameters(model: Any) -> None:
+    """Refuse what a parameter must never be, whether the fit needs it or not.
+
+    A word such as "no" for a switch would count as on.
+    """
     for name in _SWITCHES:
         check_flag(name, getattr(model, name, False))
     probability = getattr(model, "probability", "deprecated")
@@ -59,6 +63,14 @@ def check_switches(model: Any) -> None:
         raise ValueError(
             f"verbose must be a whole number, 0 or larger, or True or False, got {verbose!r}."
         )
+    scaling = getattr(model, "intercept_scaling", 1.0)
+    check_positive("intercept_scaling", scaling, advice="1.0 is LIBLINEAR's.")
+    if (cache_size := getattr(model, "cache_size", None)) is not None:
+        check_positive("cache_size", cache_size, advice="It is in megabytes.")
+    if (max_support := getattr(model, "max_support", None)) is not None:
+        check_count("max_support", max_support, advice="None keeps all.")
+    if hasattr(model, "kernel"):
+        check_numbers(model)
 
 
 def warn_of_probability(model: Any) -> None:

@@ -119,7 +119,8 @@ dual : "auto" or bool, default="auto"
     penalized_intercept : bool, default=True
         Penalise b like a weight, as LIBLINEAR does. False leaves it free, as in `SVC`.
     lam : float or None, default=None
-        If given, C = 1/(n_samples × lam): the λ of Pegasos. Weights count as repetitions.
+        If given, in the place of C, C = 1/(n_samples × lam): the λ of Pegasos. Weights count as
+        repetitions.
     solver : str or Solver, default="auto"
         "auto" (see `maxmargin.solvers.auto`), "newton", "dual_cd", "pegasos", "sgd", "qp", or a
         Solver with settings of its own, `SGD(rule="adam")` for example. All solve the same problem.

@@ -88,6 +88,11 @@ class Part(NamedTuple):
     solution: Solution
 
     @property
+    def bounded(self) -> bool:
+        """Whether C_i bounds α_i."""
+        return self.loss.bounded
+
+    @property
     def slack(self) -> Array:
         """ξ_i."""
         if self.loss.one_sided:
@@ -104,12 +109,12 @@ class Part(NamedTuple):
     @property
     def lost(self) -> Array:
         """C_i ℓ of every sample."""
-        return self.cost * (self.slack if self.loss.bounded else self.slack**2)
+        return self.cost * (self.slack if self.bounded else self.slack**2)
 
     @property
     def bound(self) -> Array:
         """The most that |β_i| may be."""
-        return self.cost if self.loss.bounded else np.where(self.cost > 0.0, math.inf, 0.0)
+        return self.cost if self.bounded else np.where(self.cost > 0.0, math.inf, 0.0)
 
     @property
     def finite_cost(self) -> Array:
@@ -179,6 +184,11 @@ class JointPart(NamedTuple):
     f: Array
     squares: Array
     solution: Solution
+
+    @property
+    def bounded(self) -> bool:
+        """Whether C_i bounds the sum of the α_ij."""
+        return True
 
     @property
     def _scores(self) -> Array:

@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-from maxmargin.data.arrays import Array
+from maxmargin.data.arrays import UNIT, Array
 from maxmargin.data.checks import LARGEST_C
 from maxmargin.data.targets import class_costs, class_members, costs_against_rest, sample_costs
 from maxmargin.estimators._checks import checked_targets, without_names
 from maxmargin.estimators._sample_table import HardMarginPart, JointPart, Part, SampleTable
+from maxmargin.kernels.pairwise import squares
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets
+from maxmargin.objectives.rounding import sum_error
 from maxmargin.solution import Solution
 
 #: Share of the slacks by which their sum may differ from that of the fit before the data are taken
@@ -74,13 +76,33 @@ def parts_of(model: Any, X: Any, y: Any, sample_weight: Any = None) -> list[Part
     solutions = model._solved_here("table of samples")
     X, y = _checked(model, X, y)
     costs, hard = _costs(model, X, y, sample_weight)
+    error = _rounding_of_values(model, X)
     if solutions[0].beta.ndim == 2:
-        return [_joint_part(without_names(model), solutions[0], X, y, costs[0])]
-    posed = _posed(without_names(model), X, y, len(solutions))
+        return [_joint_part(without_names(model), solutions[0], X, y, costs[0], error)]
+    posed = (
+        one._replace(error=error) for one in _posed(without_names(model), X, y, len(solutions))
+    )
     return [
         _part(model, place, *triple, HardMarginPart if hard else Part)
         for place, triple in enumerate(zip(solutions, posed, costs, strict=True))
     ]
+
+
+def _rounding_of_values(model: Any, X: Any) -> float:
+    """Bound the rounding of f(x_i): of <w, x_i> + b, or of Σ c_j k(x_j, x_i) + b."""
+    if _any_samples(model):
+        return 0.0
+    size = float(np.abs(getattr(model, "intercept_", 0.0)).max())
+    if not hasattr(model, "dual_coef_"):
+        longest, norm = float(squares(X).max()), float(np.linalg.norm(model.coef_))
+        return sum_error(model.n_features_in_) * (math.sqrt(longest) * norm + size)
+    kernel, largest, own = model._fitted_kernel, 0.0, 1.0
+    if kernel is None:
+        largest = float(abs(X).max())
+    else:
+        largest, own = float(np.abs(kernel.diagonal(X)).max()), kernel.rounding(X)
+    total = float(abs(model.dual_coef_).sum())
+    return (sum_error(model.dual_coef_.shape[1]) + own * UNIT) * (total * largest + size)
 
 
 def _costs(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[list[Array], bool]:
@@ -100,12 +122,13 @@ def _costs(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[list[Array],
 
 
 class _Posed(NamedTuple):
-    """Rows and targets of a problem, its f, and the sign that makes β that of f."""
+    """Rows and targets of a problem, its f, the sign that makes β that of f, the rounding of f."""
 
     rows: NDArray[np.intp]
     y: Array
     f: Array
     sign: float = 1.0
+    error: float = 0.0
 
 
 def _any_samples(model: Any) -> bool:
@@ -207,11 +230,13 @@ def _part(
     )
     if not solution.excess:  # else f goes on from the solution, with other slacks
         size = 1.0 if part.loss.one_sided else float(np.abs(part.y).max(initial=0.0))
-        _refuse_other_data(part, certificate.slack_sum / unit, unit, size)
+        _refuse_other_data(part, certificate.slack_sum / unit, (unit, size, posed.error))
     return part
 
 
-def _joint_part(model: Any, solution: Solution, X: Any, y: Any, cost: Array) -> JointPart:
+def _joint_part(
+    model: Any, solution: Solution, X: Any, y: Any, cost: Array, error: float
+) -> JointPart:
     """Return the one problem of all classes; two have half of the difference each."""
     _check_fit(solution, 0, cost)
     f = np.asarray(model.decision_function(X))
@@ -221,21 +246,30 @@ def _joint_part(model: Any, solution: Solution, X: Any, y: Any, cost: Array) -> 
     own = np.diag(products)
     squares = own + own[:, np.newaxis] - products - products.T
     part = JointPart(np.searchsorted(model.classes_, y), cost, solution.beta, f, squares, solution)
-    _refuse_other_data(part, solution.certificate.slack_sum, 1.0, 1.0)
+    _refuse_other_data(part, solution.certificate.slack_sum, (1.0, 1.0, 2.0 * error))
     return part
 
 
-def _refuse_other_data(part: Part | JointPart, known: float, unit: float, size: float) -> None:
-    """Refuse data whose slacks do not add up to those of the fit, or that lie in another order."""
-    found = float(part.slack[part.cost > 0.0].sum())
+def _refuse_other_data(
+    part: Part | JointPart, known: float, scales: tuple[float, float, float]
+) -> None:
+    """Refuse data whose slacks do not add up to those of the fit, or that lie in another order.
+
+    The scales are those of f and of the targets, and the rounding of f.
+    """
+    unit, size, error = scales
+    live = part.cost > 0.0
+    found, rounding = float(part.slack[live].sum()), error * float(np.count_nonzero(live))
     merged = part.solution.distinct_rows is not None  # equal rows count once in the certificate
-    if not merged and abs(found - known) > _OTHER_DATA * (known + size):
+    if not merged and abs(found - known) > _OTHER_DATA * (known + size) + rounding:
         raise ValueError(
             f"The slacks of these data add up to {found:.6g}, and those of the fit to {known:.6g}."
             " Give X and y of the fit, in their order."
         )
     certificate = part.solution.certificate
     most = (certificate.gap + _OTHER_DATA * abs(certificate.primal)) / unit**2
+    rates = part.cost if part.bounded else 2.0 * part.cost * (part.slack + error)
+    most += error * float(rates.sum() + np.abs(part.beta).sum())
     if not abs(part.gap) <= most and getattr(part, "edge", 1.0) > 0.0:
         raise ValueError(
             f"With these data the model has a gap of at least {part.gap:.3g}, and the fit proved"

@@ -21,7 +21,7 @@ from maxmargin.data.targets import (
 from maxmargin.estimators._base import (
     unchanged_on_failure,
 )
-from maxmargin.estimators._checks import check_switches
+from maxmargin.estimators._checks import check_parameters
 from maxmargin.estimators._kernel import KernelBase
 from maxmargin.estimators._linear import LinearModel
 from maxmargin.estimators._linear_predictions import LinearClassifier
@@ -57,7 +57,7 @@ class StreamClassifier(LinearClassifier, LinearModel, KernelBase):
         return self
 
     def _take_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
-        check_switches(self)
+        check_parameters(self)
         if isinstance(self.class_weight, str):
             raise ValueError(
                 f"class_weight={self.class_weight!r} counts the samples of each class, and a batch"

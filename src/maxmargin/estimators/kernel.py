@@ -257,9 +257,8 @@ class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
         return Formulation(HINGE, self._intercept(), hard=self._hard())
 
     def _kernel_solver(self, n_tasks: int, jobs: int) -> Solver:
-        if self._hard() and not self.fit_intercept:
-            return OriginMargin()
-        return super()._kernel_solver(n_tasks, jobs)
+        solver = super()._kernel_solver(n_tasks, jobs)
+        return OriginMargin() if self._hard() and not self.fit_intercept else solver
 
     def _trap(self, X: Matrix) -> str:
         if trap := super()._trap(X):

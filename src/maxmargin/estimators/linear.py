@@ -209,6 +209,7 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
                 " hard margin, with a free intercept (penalized_intercept=False) or none. For a"
                 " penalised one append a column of ones to X and give fit_intercept=False."
             )
+        self._given_solver(), self._seeds(1)  # which must be valid, although SMO needs neither
         fit_hard_linear(self, X, y, sample_weight)
         return self
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.data.arrays import Array, Matrix
-from maxmargin.data.checks import check_choice, check_count, check_one_label, check_positive
+from maxmargin.data.checks import check_choice, check_one_label, check_positive
 from maxmargin.data.targets import (
     check_several_classes,
     class_costs,
@@ -286,8 +286,6 @@ class PegasosClassifier(StreamClassifier):  # noqa: D101 - the docstring is comp
                 "penalized_intercept=True is for linear problems. With a kernel, give"
                 " penalized_intercept=False for a free intercept, or fit_intercept=False."
             )
-        if self.max_support is not None:
-            check_count("max_support", self.max_support, advice="None keeps all.")
 
     def _forget(self, *names: str) -> None:
         for name in names:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import numbers
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.metrics import pairwise
 
 import maxmargin._core as _core
 from maxmargin.data.arrays import Array, Matrix
-from maxmargin.data.checks import as_floats, check_count, check_positive
+from maxmargin.data.checks import as_floats, check_count, check_finite, check_positive
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.pairwise import (
     blocks,
@@ -113,7 +112,7 @@ class Polynomial(_WithGamma):
         super().__post_init__()
         check_count("degree", self.degree, advice="3 is usual.")
         as_floats(self, "coef0")
-        _check_offset(self.coef0)
+        check_finite("coef0", self.coef0)
 
     @property
     def mercer(self) -> bool:  # type: ignore[override]
@@ -224,7 +223,7 @@ class Sigmoid(_WithGamma):
     def __post_init__(self) -> None:
         super().__post_init__()
         as_floats(self, "coef0")
-        _check_offset(self.coef0)
+        check_finite("coef0", self.coef0)
 
     def __call__(self, A: Matrix, B: Matrix) -> Array:
         return np.asarray(np.tanh(self._gamma * dots(A, B) + self.coef0))
@@ -339,21 +338,17 @@ def _variance(X: Matrix, weight: Array) -> float:
     total = float(weight.sum()) * X.shape[1]
     mean = float((weight @ X).sum()) / total
     if sparse.issparse(X):
-        stored = type(X)((X.data - mean, X.indices, X.indptr), shape=X.shape)
+        data = np.subtract(X.data, mean, dtype=np.float64)
+        stored = type(X)((data, X.indices, X.indptr), shape=X.shape)
         lacking = float(weight @ (X.shape[1] - np.diff(X.indptr)))  # the zeros that are not stored
         square, off = squares(stored), float((weight @ stored).sum()) - lacking * mean
         spread = float(weight @ square) + lacking * mean**2
     else:
-        apart = X - mean
+        apart = np.subtract(X, mean, dtype=np.float64)
         spread, off = float(weight @ squares(apart)), float((weight @ apart).sum())
     variance = spread / total - (off / total) ** 2
     rounding = float(np.finfo(np.float64).eps) * abs(mean)
     return variance if variance > rounding**2 else 0.0
-
-
-def _check_offset(coef0: object) -> None:
-    if not isinstance(coef0, numbers.Real) or not np.isfinite(float(coef0)):
-        raise ValueError(f"coef0 must be a finite number, got {coef0!r}.")
 
 
 def _check_histograms(name: str, *matrices: Matrix) -> None:

@@ -204,7 +204,7 @@ class Monitor:
         primal, dual = self._primal[0], self._dual[0]
         if self._best is None and self._relative(primal - dual) <= self.tol:
             self._best = self._certify_best()
-        gap = self._best.gap if self._best else primal - dual
+        gap = self._best.gap if self._best else max(0.0, primal - dual)
         record = Record(self.seconds, n_iter, primal, dual, gap)
         self._stall.count(self._moved(primal, dual))
         self.history.append(record)

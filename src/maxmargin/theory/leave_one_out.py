@@ -24,12 +24,14 @@ from maxmargin.theory.optimum import exact_point
 from maxmargin.theory.result import Result, vacuous
 from maxmargin.theory.winners import Problems
 
+Flags = NDArray[np.bool_]
+
 _EXACT = "The solution is unique: f(x_i) is the same at all optima without sample i."
 _INDEPENDENT = "For the expected risk with n − 1 samples: samples drawn independently."
 _LUNTZ = "Leave-one-out error by refits; Luntz and Brailovsky (1969): it is unbiased."
 _NEAR = (
-    "Some labels are computed, but not proven: too near a tie, or without these samples no support"
-    " vector is free and the intercept not unique."
+    "{} labels are computed, but not proven: too near a tie, or without these samples no support"
+    " vector is free and the intercept not unique. The exact value is from {:.6g} to {:.6g}."
 )
 
 
@@ -50,13 +52,16 @@ class LeaveOneOut(Result):
         Support vectors of all problems, and how many of these took a refit.
     n_unproven : int
         Samples whose label is computed but not proven; 0 makes the value exact.
+    range : tuple of two floats
+        Between which shares the exact value lies, whatever the labels that are not proven.
     """
 
-    errors: NDArray[np.bool_] = field(repr=False, kw_only=True)
+    errors: Flags = field(repr=False, kw_only=True)
     values: Array = field(repr=False, kw_only=True)
     n_support: int = field(kw_only=True)
     n_refits: int = field(kw_only=True)
     n_unproven: int = field(kw_only=True)
+    range: tuple[float, float] = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -123,9 +128,8 @@ def _of_two_classes(machine: Machine) -> LeaveOneOut:
     values = machine.y * found.f
     errors = (values <= 0.0) & used
     proven = (found.low > 0.0) | (found.high < 0.0)
-    n_unproven = int(np.count_nonzero(~proven & used))
-    counts = len(found.support), found.n_refits, n_unproven
-    return _result(errors, values, used, counts)
+    counts = len(found.support), found.n_refits
+    return _result(errors, values, (used, proven), counts)
 
 
 def _of_several(problems: Problems) -> LeaveOneOut:
@@ -135,27 +139,31 @@ def _of_several(problems: Problems) -> LeaveOneOut:
     winners, proven = problems.winners(left)
     used = problems.used
     errors = (winners != problems.y) & used
-    n_unproven = int(np.count_nonzero(~proven & used))
     pairs = zip(problems.machines, left, strict=True)
     support = np.unique(np.concatenate([m.part.rows[found.support] for m, found in pairs]))
-    counts = len(support), sum(found.n_refits for found in left), n_unproven
-    return _result(errors, problems.values(left), used, counts)
+    counts = len(support), sum(found.n_refits for found in left)
+    return _result(errors, problems.values(left), (used, proven), counts)
 
 
 def _result(
-    errors: NDArray[np.bool_], values: Array, used: NDArray[np.bool_], counts: tuple[int, int, int]
+    errors: Flags, values: Array, known: tuple[Flags, Flags], counts: tuple[int, int]
 ) -> LeaveOneOut:
-    n_support, n_refits, n_unproven = counts
+    """Return the error; `known` are the samples that have a weight, and those that are proven."""
+    (used, proven), (n_support, n_refits) = known, counts
+    n_used, n_unproven = int(used.sum()), int(np.count_nonzero(~proven & used))
+    least = int(np.count_nonzero(errors & proven))
+    bounds = least / n_used, (least + n_unproven) / n_used
     return LeaveOneOut(
-        float(errors.sum() / used.sum()),
+        float(errors.sum() / n_used),
         (_EXACT, _INDEPENDENT),
         _LUNTZ,
-        remark=_NEAR if n_unproven else "",
+        remark=_NEAR.format(n_unproven, *bounds) if n_unproven else "",
         errors=errors,
         values=values,
         n_support=n_support,
         n_refits=n_refits,
         n_unproven=n_unproven,
+        range=bounds,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 
@@ -34,6 +34,7 @@ from maxmargin.solvers.kernel.kernel_sums import (
     values_at,
     values_with_error,
 )
+from maxmargin.solvers.kernel.low_rank import low_rank_optimum
 from maxmargin.solvers.kernel.reduced_problem import retried
 from maxmargin.solvers.kernel.row_cache import (
     check_row_settings,
@@ -109,6 +110,10 @@ class SMO:
     def solve(self, objective: KernelObjective, monitor: Monitor, start: Start) -> Solution:
         """Make outer steps; certify the point when the estimate of its gap is small enough."""
         _require(objective)
+        if start.beta is None and (beta := low_rank_optimum(objective, monitor)) is not None:
+            if _proven(objective, beta, monitor):
+                return monitor.finish(self.name, Status.OPTIMAL)
+            start = replace(start, beta=beta)
         if self._is_small(objective):
             found = solve_dense(self.name, objective, monitor, start)
         else:
@@ -330,6 +335,12 @@ class _Fit:
         if point.error is not None:
             z = exact_values(self.objective, point.beta, self.monitor)
         return self.refinement.run(self.smo, self.monitor, z, self.max_active, self.n_iter)
+
+
+def _proven(objective: KernelObjective, beta: Array, monitor: Monitor) -> bool:
+    """Whether β is proven by sums in float64, if there is time for them."""
+    z = exact_values(objective, beta, monitor)
+    return z is not None and monitor.judge(PrimalDual(None, 0.0, beta, z), 0) is Status.OPTIMAL
 
 
 def _moved(

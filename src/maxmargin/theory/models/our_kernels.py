@@ -74,7 +74,7 @@ def _gamma(rule: float | str, X: Matrix, weight: Array) -> float:
         return 1.0 / (int(X.shape[1]) * variance) if variance > 0.0 else 1.0
     rows = np.flatnonzero(weight)
     rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), _MEDIAN_SAMPLES)).astype(int)]
-    some = X[rows].toarray() if sparse.issparse(X) else X[rows].astype(np.float64)
+    some = (X[rows].toarray() if sparse.issparse(X) else X[rows]).astype(np.float64)
     apart = np.array([((some - row) ** 2).sum(axis=1) for row in some])
     median = float(np.median(apart[np.triu_indices(len(rows), 1)])) if len(rows) > 1 else 0.0
     return 1.0 / median if median > 0.0 else 1.0
@@ -84,6 +84,8 @@ def _squares(X: Matrix, mean: float) -> Array:
     """Σ_j (x_j − mean)² of each row."""
     if not sparse.issparse(X):
         return np.asarray(((X.astype(np.float64) - mean) ** 2).sum(axis=1))
-    stored = sparse.csr_array(((X.data - mean) ** 2, X.indices, X.indptr), shape=X.shape)
+    stored = sparse.csr_array(
+        ((X.data.astype(np.float64) - mean) ** 2, X.indices, X.indptr), shape=X.shape
+    )
     lacking = X.shape[1] - np.diff(X.indptr)
     return np.asarray(np.ravel(stored.sum(axis=1)) + lacking * mean**2)
