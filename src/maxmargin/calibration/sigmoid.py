@@ -91,7 +91,7 @@ def _grouped(scores: Array, target: Array, weight: Array) -> tuple[Array, Array,
     n = len(scores)
     if n <= 2 * _GROUPS:
         return scores, target, weight
-    order = np.argsort(scores, kind="stable")
+    order = np.argsort(scores)
     begins = np.arange(0, n, n // _GROUPS)
     first_above = int(np.searchsorted(scores[order], 0.0, side="right"))
     begins = np.unique(np.append(begins, first_above))

@@ -265,9 +265,10 @@ class Training:
         inside = used if geometry.soft else np.flatnonzero(free(alpha, cost))
         if isinstance(geometry.kernel, Linear) and self.X.shape[1] < min(_FEW, len(inside)):
             Z, penalty = _features(self.X[some[used]], geometry)
-            stiff = np.where(np.isin(used, inside), _STIFF / np.square(Z).mean(), 0.0)
-            own = cost[used] if geometry.soft else stiff
-            times = self.stands_for[some[used]] if geometry.soft else np.ones(len(used))
+            own, times = cost[used], self.stands_for[some[used]]
+            if not geometry.soft:
+                own = np.where(free(alpha, cost)[used], _STIFF / np.square(Z).mean(), 0.0)
+                times = np.ones(len(used))
             squares[used] = squared_by_leverages(Z, own, penalty, times)
             return squares
         inside = _thinned(inside, _MOST_SPANNING)
