@@ -92,15 +92,17 @@ def _grouped(scores: Array, target: Array, weight: Array) -> tuple[Array, Array,
     if n <= 2 * _GROUPS:
         return scores, target, weight
     order = np.argsort(scores)
-    begins = np.arange(0, n, n // _GROUPS)
-    first_above = int(np.searchsorted(scores[order], 0.0, side="right"))
-    begins = np.unique(np.append(begins, first_above))
-    begins = begins[begins < n]
+    first = np.zeros(n + 1, dtype=bool)
+    first[: n : n // _GROUPS] = True
+    first[np.count_nonzero(scores <= 0.0)] = True
+    begins = np.flatnonzero(first[:n])
     own = weight[order]
     sums = np.add.reduceat(own, begins)
-    means = (np.add.reduceat(own * values[order], begins) for values in (scores, target))
-    score, aim = (mean[sums > 0.0] / sums[sums > 0.0] for mean in means)
-    return score, aim, sums[sums > 0.0]
+    score, aim = (
+        np.asarray(np.add.reduceat(own * values[order], begins) / sums)
+        for values in (scores, target)
+    )
+    return score, aim, sums
 
 
 def _smoothed(weight: Array) -> float:

@@ -237,12 +237,12 @@ class Training:
             some, own = self._sampled_of(coef, rows)
             first, group = self._distinct
             inside = np.bincount(group[some], minlength=len(first)) > 0
-            own, bound = (
-                np.bincount(group[some], values, len(first))[inside]
+            share, bound = (
+                np.asarray(np.bincount(group[some], values, len(first))[inside], dtype=np.float64)
                 for values in (own, cost[some] / unit)
             )
-            squares = self._squared_spans(first[inside], np.abs(own), bound, geometry)
-            yield first[inside], column, own * squares
+            squares = self._squared_spans(first[inside], np.abs(share), bound, geometry)
+            yield first[inside], column, share * squares
 
     def _sampled_of(
         self, coef: Array, rows: NDArray[np.intp] | None
