@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import maxmargin._core as _core
 from maxmargin.data.arrays import Array
 
-#: Strength, in samples, that holds weights to those of Platt's line, and that which holds them to 0.
+#: Strength, in samples, that holds weights to those of Platt's line, and that which holds to 0.
 _TO_LINE, _TO_ZERO = 0.1, 1e-3
 
 #: Into how many groups of neighbours many scores are put.

@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.calibration.leave_one_out import Span, free, squared_by_leverages
 from maxmargin.calibration.several_classes import Decision, ProbabilityMap, fit_map
 from maxmargin.data.arrays import Array, Matrix
-from maxmargin.estimators._duplicates import equal_rows
 from maxmargin.data.targets import class_numbers
+from maxmargin.estimators._duplicates import equal_rows
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.kernels.pairwise import dense, plain
 from maxmargin.runtime.blas_threads import one_blas_thread
