@@ -148,7 +148,7 @@ class ClassBias:
 
 def fit_map_weights(functions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], ridge: float, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """
-    Weights >= 0 of three functions in log-odds, by likelihood, held to those of `centre`.
+    Weights >= 0 of four functions in log-odds, by likelihood, held to those of `centre`.
     """
 
 class CertificateSums:

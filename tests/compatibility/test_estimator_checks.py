@@ -4,19 +4,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, PegasosClassifier
 
 
-def of_samples_left_out(estimator):
-    """Return the checks that an estimator with leave-one-out scores cannot pass.
-
-    To leave out one of two equal samples is not to leave out a sample of weight two: probabilities
-    of repeated samples are surer than those of weighted ones.
-    """
-    if not hasattr(estimator, "predict_proba"):
-        return {}
-    reason = "predict_proba leaves out samples, not weight"
-    name = "check_sample_weight_equivalence_on_{}_data"
-    return {name.format(storage): reason for storage in ("dense", "sparse")}
-
-
 @parametrize_with_checks(
     [
         LinearSVC(),
@@ -32,8 +19,7 @@ def of_samples_left_out(estimator):
         SVR(),
         NuSVR(),
         OneClassSVM(),
-    ],
-    expected_failed_checks=of_samples_left_out,
+    ]
 )
 def test_scikit_learn_check(estimator, check):
     check(estimator)
@@ -42,10 +28,7 @@ def test_scikit_learn_check(estimator, check):
 # The check of weights compares decision values to 1e-7, so that the gap must be about the square of
 # that; not all of the checks' unscaled data can be solved so far, and the warning says so.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(
-    [LinearSVC(multi_class="crammer_singer", tol=1e-13)],
-    expected_failed_checks=of_samples_left_out,
-)
+@parametrize_with_checks([LinearSVC(multi_class="crammer_singer", tol=1e-13)])
 def test_scikit_learn_check_of_one_problem(estimator, check):
     check(estimator)
 
@@ -67,6 +50,6 @@ def test_scikit_learn_check_of_pegasos(estimator, check):
 # With class weights of 1000 and 0.0001 hardly any nu is feasible, and NuSVC says so.
 @pytest.mark.filterwarnings("ignore:specified nu is infeasible")
 @pytest.mark.filterwarnings("ignore:NuSVC stalled")  # a pair of almost coinciding means, ‖w‖ = 3e-6
-@parametrize_with_checks([NuSVC(nu=0.34)], expected_failed_checks=of_samples_left_out)
+@parametrize_with_checks([NuSVC(nu=0.34)])
 def test_scikit_learn_check_of_nu_svc(estimator, check):
     check(estimator)

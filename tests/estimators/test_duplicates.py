@@ -65,7 +65,7 @@ def test_sparse_rows_are_merged_too():
 
 def test_equal_rows_of_two_classes_stay_apart():
     X, y = np.zeros((3000, 2)), np.arange(3000) % 2
-    groups = equal_rows(X, y, np.ones(3000))
+    groups = equal_rows(X, y, np.ones(3000), 2700)
     assert groups is not None
     assert groups.first.tolist() == [0, 1]
     assert groups.costs.tolist() == [1500.0, 1500.0]
@@ -73,14 +73,16 @@ def test_equal_rows_of_two_classes_stay_apart():
 
 def test_distinct_rows_and_few_rows_are_left_alone():
     X = np.random.default_rng(0).normal(size=(3000, 2))
-    assert equal_rows(X, np.zeros(3000), np.ones(3000)) is None
-    assert equal_rows(np.zeros((100, 2)), np.zeros(100), np.ones(100)) is None
+    assert equal_rows(X, np.zeros(3000, dtype=np.intp), np.ones(3000), 2700) is None
+    X, y, _ = repeated()
+    assert SVC().fit(X[:1900], y[:1900]).solution_.distinct_rows is None
+    assert SVC().fit(X[:2000], y[:2000]).solution_.distinct_rows is not None
 
 
 def test_rows_with_equal_keys_are_compared():
     X = np.zeros((3000, 2))
     X[:, 0] = np.arange(3000) % 2 * 1e-320  # lost in the key
-    groups = equal_rows(X, np.zeros(3000), np.ones(3000))
+    groups = equal_rows(X, np.zeros(3000, dtype=np.intp), np.ones(3000), 2700)
     assert groups is None or len(groups.first) > 1
 
 

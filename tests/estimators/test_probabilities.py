@@ -141,6 +141,21 @@ def test_weights_of_zero_leave_samples_out():
     assert_allclose(whole, part, atol=1e-5)
 
 
+@EVERY
+def test_a_sample_of_weight_3_is_three_equal_samples(model):
+    X, y = blobs(3)
+    weight = 1 + np.arange(len(y)) % 3
+    model = clone(model).set_params(tol=1e-9)
+    repeated = clone(model).fit(X.repeat(weight, axis=0), y.repeat(weight)).predict_proba(X)
+    assert_allclose(clone(model).fit(X, y, weight).predict_proba(X), repeated, rtol=1e-3)
+
+
+def test_a_sample_that_recurs_is_not_left_out_as_a_whole():
+    X, y = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]), np.array([0, 0, 1, 1])
+    P = check_probabilities(SVC(gamma=5.0).fit(np.tile(X, (25, 1)), np.tile(y, 25)), X)
+    assert P.max(axis=1).min() > 0.95
+
+
 def test_weights_move_the_probabilities():
     X, y = np.zeros((100, 3)), np.repeat([0, 1], 50)
     weight = np.where(y == 0, 3.0, 1.0)

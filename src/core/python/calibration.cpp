@@ -12,19 +12,20 @@ void bind_calibration(nb::module_& m) {
       [](InMatrix<double> functions, In<double> target, In<double> weight, In<double> centre,
          double ridge, Out out) {
         const Size n = static_cast<Size>(functions.shape(0));
-        require(functions.shape(1) == 3, "functions must have three columns");
+        require(functions.shape(1) == kFunctions, "functions must have four columns");
         require_length(target, n, "target");
         require_length(weight, n, "weight");
-        require_length(centre, 3, "centre");
-        require_length(out, 3, "out");
+        require_length(centre, kFunctions, "centre");
+        require_length(out, kFunctions, "out");
         nb::gil_scoped_release release;
-        const MapWeights begin{centre.data()[0], centre.data()[1], centre.data()[2]};
+        MapWeights begin{};
+        std::copy_n(centre.data(), kFunctions, begin.begin());
         const MapData data{functions.data(), target.data(), weight.data(), n};
         const MapWeights found = fit_map_weights(data, begin, ridge);
         std::copy(found.begin(), found.end(), out.data());
       },
       "functions"_a, "target"_a, "weight"_a, "centre"_a, "ridge"_a, "out"_a.noconvert(),
-      "Weights >= 0 of three functions in log-odds, by likelihood, held to those of `centre`.");
+      "Weights >= 0 of four functions in log-odds, by likelihood, held to those of `centre`.");
 }
 
 }  // namespace maxmargin

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
 
 from maxmargin.data.arrays import Array
 
@@ -31,7 +31,7 @@ class Span:
     def __init__(self, K: Array, soft: Array, *, affine: bool) -> None:
         self._factor = factorised(K + np.diag(soft))
         self._affine, n = affine, len(K)
-        inverse = solve_triangular(self._factor, np.eye(n), lower=True)
+        inverse = dtrtri(self._factor, lower=True)[0]
         diagonal = np.einsum("ij,ij->j", inverse, inverse)
         if affine:
             self._ones = inverse.sum(axis=1)  # L⁻¹ 1
@@ -44,7 +44,7 @@ class Span:
 
     def squared_distances(self, K: Array, diagonal: Array) -> Array:
         """Return S² of samples with kernel values K to those of the span, and k(x, x)."""
-        V = solve_triangular(self._factor, K, lower=True)
+        V = dtrtrs(self._factor, K, lower=True)[0]
         squares = diagonal - np.einsum("ij,ij->j", V, V)
         if self._affine:
             squares += (1.0 - self._ones @ V) ** 2 / self._total
@@ -56,21 +56,23 @@ def squared_by_leverages(Z: Array, cost: Array, penalty: Array, stands_for: Arra
 
     A sample stands for s_j of them.
     """
-    H = (Z.T * (2.0 * cost * stands_for)) @ Z
+    scaled = Z.T * np.sqrt(2.0 * cost * stands_for)
+    H = scaled @ scaled.T  # half the work, as BLAS knows that it is symmetric
     H[np.diag_indices_from(H)] += penalty
-    V = solve_triangular(factorised(H), Z.T, lower=True)
+    V = dtrtrs(factorised(H), Z.T, lower=True)[0]
     squares = np.einsum("ij,ij->j", V, V)  # zᵀ H⁻¹ z, and S² = zᵀ (H − 2 C z zᵀ)⁻¹ z
     return np.asarray(squares / np.maximum(1.0 - 2.0 * cost * squares, 1e-12))
 
 
 def factorised(K: Array) -> Array:
     """Return L with LLᵀ = K + a multiple of the identity, as small a one as is needed."""
-    size = float(np.abs(np.diag(K)).mean()) or 1.0
+    diagonal = np.diag(K)
+    size = float(np.abs(diagonal).mean()) or 1.0
     shift = _JITTER
     while True:
-        try:
-            factor: Array = cholesky(K + shift * size * np.eye(len(K)), lower=True)
-        except LinAlgError:
-            shift *= 10.0
-        else:
-            return factor
+        shifted = K.copy(order="F")
+        np.fill_diagonal(shifted, diagonal + shift * size)
+        factor, failed = dpotrf(shifted, lower=True, overwrite_a=True)
+        if not failed:
+            return np.asarray(factor)
+        shift *= 10.0

@@ -24,7 +24,7 @@ _AHEAD, _LEAST = 1e-12, 1e-300
 _HOLD_CLASSES, _HOLD_PAIRS = 5.0, 1e6
 
 #: Newton steps at most, halvings of one, and the share of the loss below which one is not made.
-_STEPS, _HALVINGS, _PRECISE = 50, 30, 1e-7
+_STEPS, _HALVINGS, _PRECISE = 50, 30, 1e-5
 
 #: Numbers of a prediction at a time.
 _VALUES_PER_BLOCK = 2**21

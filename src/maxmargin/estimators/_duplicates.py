@@ -90,9 +90,10 @@ def groups_of(model: Any, posed: Posed, cost: Array) -> Groups | None:
     """Return the groups of equal rows that a model may fit as one, if that saves work."""
     joint = model.multi_class == "crammer_singer"
     whole = joint or model._hard() or model._precomputed or model.warm_start
-    if whole or posed.samples.dtype.kind != "f":
+    if whole or posed.samples.dtype.kind != "f" or len(cost) < _WORTH:
         return None
-    return equal_rows(posed.samples, posed.y, cost)
+    label = np.unique(posed.y, return_inverse=True)[1]
+    return equal_rows(posed.samples, label, cost, int(_SHARE * len(cost)))
 
 
 def spread_over(model: Any, groups: Groups, y: NDArray[Any]) -> None:
@@ -107,19 +108,17 @@ def spread_over(model: Any, groups: Groups, y: NDArray[Any]) -> None:
     model.shape_fit_ = (n, model.shape_fit_[1])
 
 
-def equal_rows(X: Matrix, y: NDArray[Any], cost: Array) -> Groups | None:
-    """Return the groups of equal rows with equal labels, if these save work."""
+def equal_rows(X: Matrix, label: NDArray[np.intp], cost: Array, most: int) -> Groups | None:
+    """Return the groups of equal rows with equal labels, if these are so many at most."""
     n = X.shape[0]
-    if n < _WORTH:
-        return None
-    direction = np.random.default_rng(0).normal(size=X.shape[1])
+    direction = np.sin(np.arange(1.0, X.shape[1] + 1.0))  # independent over the rational numbers
     with np.errstate(over="ignore", invalid="ignore"):
         key = np.asarray(X @ direction, dtype=np.float64)
-    _, label = np.unique(y, return_inverse=True)
-    order = np.lexsort((label, key))
-    alike = (np.diff(key[order]) == 0.0) & (np.diff(label[order]) == 0)
-    if n - np.count_nonzero(alike) > _SHARE * n:
-        return None
+        near = 1e-12 * np.abs(key).max()  # the last digits depend on where a row lies in memory
+        if n - np.count_nonzero(np.diff(np.sort(key)) <= near) > most:
+            return None
+        order = np.lexsort((key, label))
+        alike = (np.diff(key[order]) <= near) & (np.diff(label[order]) == 0)
     later = np.flatnonzero(alike) + 1
     same = _are_equal(X, order[later - 1], order[later])
     begins = np.ones(n, dtype=bool)
@@ -127,7 +126,7 @@ def equal_rows(X: Matrix, y: NDArray[Any], cost: Array) -> Groups | None:
     number = np.cumsum(begins) - 1
     group = np.empty(n, dtype=np.intp)
     group[order] = number
-    if number[-1] + 1 > _SHARE * n:
+    if number[-1] + 1 > most:
         return None
     first = np.full(number[-1] + 1, n, dtype=np.intp)
     np.minimum.at(first, group, np.arange(n))

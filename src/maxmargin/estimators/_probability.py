@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from maxmargin.calibration.leave_one_out import Span, free, squared_by_leverages
 from maxmargin.calibration.several_classes import Decision, ProbabilityMap, fit_map
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.targets import class_numbers
+from maxmargin.estimators._duplicates import equal_rows
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.kernels.pairwise import dense, plain
 from maxmargin.runtime.blas_threads import one_blas_thread
@@ -30,6 +32,9 @@ _FEWEST_SAMPLES, _FEWEST_OF_CLASS = 256, 32
 
 #: Most samples that span, and features for which leverages are taken.
 _MOST_SPANNING, _FEW = 1024, 1024
+
+#: Most equal samples that count as one, and most samples that one counts for.
+_MOST_EQUAL = 5
 
 #: A cost that lets the squared hinge hold samples where they are, beside 1 over their size.
 _STIFF = 1e6
@@ -128,11 +133,12 @@ class ProbabilisticClassifier:
         cost: Array,
         members: list[NDArray[np.intp]] | None,
         costs: list[Array] | None = None,
+        sample_weight: Any = None,
     ) -> None:
         """Keep what a map will be fitted to: a copy of at most some thousand of the rows.
 
         Where pairs are solved, `members` has the rows of each. `cost` weighs the samples, and is
-        that of every problem unless `costs` has one for each.
+        that of every problem unless `costs` has one for each. `sample_weight` counts them.
         """
         costs = costs or [cost] * len(self._expansions())
         numbers = class_numbers(self.classes_, y)
@@ -156,6 +162,7 @@ class ProbabilisticClassifier:
             cost[places],
             [each[places] for each in costs],
             stands_for,
+            np.broadcast_to(1.0 if sample_weight is None else sample_weight, len(cost))[places],
         )
         self._probabilities = LazyMap(training.fitted_map)
         if getattr(self, "probability", False) not in (False, "deprecated"):
@@ -179,7 +186,8 @@ class Training:
     """Samples of a fitted model: the numbers of their classes, their costs, those in each problem.
 
     `places` are theirs in the training data, of which each stands for so many; for 0 if it is only
-    here because others are in its span.
+    here because others are in its span. Few equal ones of a class are one, with the sum of their
+    weights, as bootstraps draw them: what is left out is all of it. Many are one that recurs.
     """
 
     model: Any
@@ -190,6 +198,7 @@ class Training:
     cost: Array
     costs: list[Array]
     stands_for: Array
+    sample_weight: Array
 
     def fitted_map(self) -> ProbabilityMap:
         """Return the map fitted to the leave-one-out scores."""
@@ -198,9 +207,25 @@ class Training:
             for some, column, shares in self._own_shares():
                 scores[some, column] -= shares
             n_classes, kind = len(self.model.classes_), self.model._decision()
-            weight = self.cost * self.stands_for
-            weight *= self.stands_for[self.cost > 0.0].sum() / weight.sum()
-            return fit_map(scores, self.numbers, weight, n_classes, kind)
+            first, group = self._distinct
+            weight = np.bincount(group, self.cost * self.stands_for)
+            single, times = np.zeros(len(first)), self.sample_weight * self.stands_for
+            np.maximum.at(single, group, self.stands_for)
+            used = weight > 0.0
+            count = np.clip(np.bincount(group, times), single, _MOST_EQUAL * single)[used].sum()
+            some, weight = first[used], weight[used] * (count / weight.sum())
+            return fit_map(scores[some], self.numbers[some], weight, n_classes, kind)
+
+    @cached_property
+    def _distinct(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The first of each group of samples that are one, and the groups of all."""
+        every = np.arange(len(self.places))
+        numeric = self.X.dtype.kind == "f"
+        equal = equal_rows(self.X, self.numbers, self.cost, len(every) - 1) if numeric else None
+        if equal is None:
+            return every, every
+        few = np.bincount(equal.group)[equal.group] <= _MOST_EQUAL
+        return np.unique(np.where(few, equal.first[equal.group], every), return_inverse=True)
 
     def _own_shares(self) -> Iterator[tuple[NDArray[np.intp], int, Array]]:
         """Yield what samples add to their own values: which ones, the column, how much."""
@@ -210,8 +235,14 @@ class Training:
         problems = zip(expansions, members, self.costs, strict=True)
         for column, ((coef, unit), rows, cost) in enumerate(problems):
             some, own = self._sampled_of(coef, rows)
-            squares = self._squared_spans(some, np.abs(own), cost[some] / unit, geometry)
-            yield some, column, own * squares
+            first, group = self._distinct
+            inside = np.bincount(group[some], minlength=len(first)) > 0
+            share, bound = (
+                np.asarray(np.bincount(group[some], values, len(first))[inside], dtype=np.float64)
+                for values in (own, cost[some] / unit)
+            )
+            squares = self._squared_spans(first[inside], np.abs(share), bound, geometry)
+            yield first[inside], column, share * squares
 
     def _sampled_of(
         self, coef: Array, rows: NDArray[np.intp] | None
@@ -234,9 +265,10 @@ class Training:
         inside = used if geometry.soft else np.flatnonzero(free(alpha, cost))
         if isinstance(geometry.kernel, Linear) and self.X.shape[1] < min(_FEW, len(inside)):
             Z, penalty = _features(self.X[some[used]], geometry)
-            stiff = np.where(np.isin(used, inside), _STIFF / np.square(Z).mean(), 0.0)
-            own = cost[used] if geometry.soft else stiff
-            times = self.stands_for[some[used]] if geometry.soft else np.ones(len(used))
+            own, times = cost[used], self.stands_for[some[used]]
+            if not geometry.soft:
+                own = np.where(free(alpha, cost)[used], _STIFF / np.square(Z).mean(), 0.0)
+                times = np.ones(len(used))
             squares[used] = squared_by_leverages(Z, own, penalty, times)
             return squares
         inside = _thinned(inside, _MOST_SPANNING)

@@ -163,7 +163,7 @@ class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
         if groups is not None:
             spread_over(self, groups, y)
         pairs = pair_targets(class_members(y, classes))[0] if self._by_pairs else None
-        self._keep_for_probabilities(X, y, own_cost, pairs)
+        self._keep_for_probabilities(X, y, own_cost, pairs, sample_weight=sample_weight)
         progress.end()
         self._warn_if_unproven(posed.samples)
         return self
@@ -191,8 +191,9 @@ class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
                 f"landmarks={self.landmarks} needs a finite C and multi_class='ovo' or 'ovr', got"
                 f" C={self.C!r} and multi_class={self.multi_class!r}."
             )
-        engine = LinearSVC(loss="hinge", multi_class=self.multi_class, n_jobs=self.n_jobs)
-        delegated = self._fit_space(engine, posed, y, cost)
+        C, kind = self._weight(), self.multi_class
+        engine = LinearSVC(C=C, loss="hinge", multi_class=kind, n_jobs=self.n_jobs)
+        delegated = self._fit_space(engine, posed, y, cost / C)
         counts = [np.isin(rows, self.support_).sum() for rows in posed.members]
         self._n_support = np.array(counts, dtype=np.int32)
         delegated.end()

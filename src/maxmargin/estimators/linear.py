@@ -146,7 +146,7 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
             members, targets = pair_targets(class_members(y, classes))
             of_pairs = [cost[rows] for rows in members]
             self._fit_targets(X, y, targets, of_pairs, loss, members=members)
-        self._keep_for_probabilities(X, y, cost, self._members, costs)
+        self._keep_for_probabilities(X, y, cost, self._members, costs, sample_weight)
         return self
 
     @property
