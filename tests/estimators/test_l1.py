@@ -190,6 +190,16 @@ def test_a_warm_start_goes_on_along_a_path():
     assert model.certificate_.primal == pytest.approx(cold.certificate_.primal, rel=1e-8)
 
 
+@INTERCEPTS
+def test_a_warm_start_far_from_the_optimum_proves_as_much_as_a_cold_one(intercept):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(60, 40))
+    y = np.where(X[:, 0] + rng.normal(size=60) > 0.0, 1.0, -1.0)
+    model = ours(tol=1e-4, warm_start=True, **intercept).fit(X, y)
+    model.set_params(C=1e5).fit(X, y)
+    assert model.certificate_.relative_gap <= 1e-4
+
+
 def test_a_fit_that_is_stopped_says_what_it_has_proven():
     X, y = overlapping(d=40)
     with pytest.warns(ConvergenceWarning, match="stopped by max_iter"):

@@ -17,6 +17,7 @@
 
 #include "common/deadline.hpp"
 #include "linear/l1_columns.hpp"
+#include "linear/l1_gram.hpp"
 #include "linear/l1_newton.hpp"
 
 namespace maxmargin {
@@ -86,16 +87,19 @@ class L1WorkingSet {
     }
   }
 
-  // A Newton step on the support, shortened until it descends; weights that would change their sign
-  // become 0.
+  // A Newton step: by the Gram matrix of the columns not shrunk if that takes about as long as
+  // so many conjugate gradients on the support, else by these.
   void newton(double precision, int max_iterations, Poll& poll) {
-    L1Newton step(columns, w, penalty, residual);
-    step.solve(precision, max_iterations, poll);
-    MAXMARGIN_CLONED(consider(step.model_residual(), nullptr));
-    double length = 1.0;
-    for (int halvings = 0; halvings < 6; ++halvings, length *= 0.5)
-      if (MAXMARGIN_CLONED(descends(step, length))) break;
-    MAXMARGIN_CLONED(check());
+    L1Newton on_support(columns, w, penalty, residual);
+    const Size gram = static_cast<Size>(active_.size()) * stored(active_);
+    if (gram <= kGramTime * max_iterations * stored(on_support.support)) {
+      L1GramNewton step(columns, w, penalty, residual, active_);
+      step.solve(precision, poll);
+      take(step, false);
+    } else {
+      on_support.solve(precision, max_iterations, poll);
+      take(on_support, true);
+    }
   }
 
   // Evaluates the dual point of these residuals, and keeps it if it is the best.
@@ -148,8 +152,9 @@ class L1WorkingSet {
 
  private:
   static constexpr int kHistory = 5, kCycles = 2;
-  static constexpr double kLeastSlack = 0.02, kDescent = 0.01;
+  static constexpr double kLeastSlack = 0.1, kDescent = 0.01;
   static constexpr Size kPollValues = 1 << 20;
+  static constexpr Size kGramTime = 16;
 
   static std::vector<double> factors(const double* y, const double* cost, Size n) {
     std::vector<double> factor(n);
@@ -220,14 +225,35 @@ class L1WorkingSet {
     });
   }
 
-  // Goes along the direction if the objective falls.
-  MAXMARGIN_INLINE bool descends(const L1Newton& step, double length) {
+  Size stored(const std::vector<Size>& chosen) const {
+    Size sum = 0;
+    for (const Size j : chosen) sum += columns.stored(j);
+    return sum;
+  }
+
+  // Takes the step, shortened until it descends, and considers its dual point.
+  template <class Step>
+  void take(const Step& step, bool keep_signs) {
+    std::vector<double> model(residual.size(), 0.0);
+    for (Size i = 0; i < n_rows(); ++i)
+      if (residual[i] > 0.0) model[i] = residual[i] - step.move[i];
+    MAXMARGIN_CLONED(consider(model, nullptr));
+    double length = 1.0;
+    for (int halvings = 0; halvings < 6; ++halvings, length *= 0.5)
+      if (MAXMARGIN_CLONED(descends(step, length, keep_signs))) break;
+    MAXMARGIN_CLONED(check());
+  }
+
+  // Goes along the direction if the objective falls; a weight that may not change its sign becomes
+  // 0 instead.
+  template <class Step>
+  MAXMARGIN_INLINE bool descends(const Step& step, double length, bool keep_signs) {
     std::vector<double> at(w), r(residual);
     for (Size i = 0; i < n_rows(); ++i) r[i] -= length * step.move[i];
     for (std::size_t k = 0; k < step.support.size(); ++k) {
       const Size j = step.support[k];
       at[j] += length * step.direction[k];
-      if (penalty[j] == 0.0 || at[j] * w[j] > 0.0) continue;
+      if (!keep_signs || penalty[j] == 0.0 || at[j] * w[j] > 0.0) continue;
       columns.add(j, at[j], r.data());
       at[j] = 0.0;
     }

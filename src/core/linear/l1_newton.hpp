@@ -42,14 +42,6 @@ class L1Newton {
     return false;
   }
 
-  // r - X d on the rows of positive residual, nothing elsewhere.
-  std::vector<double> model_residual() const {
-    std::vector<double> r(residual_.size(), 0.0);
-    for (std::size_t i = 0; i < r.size(); ++i)
-      if (residual_[i] > 0.0) r[i] = residual_[i] - move[i];
-    return r;
-  }
-
  private:
   const PackedColumns& columns_;
   const std::vector<double>& residual_;

@@ -13,7 +13,7 @@ from scipy import sparse
 from maxmargin import Intercept
 
 HISTORY, CYCLES = 5, 2
-LEAST_SLACK, DESCENT = 0.02, 0.01
+LEAST_SLACK, DESCENT = 0.1, 0.01
 
 
 def with_intercept(X, intercept, scaling):
@@ -117,13 +117,33 @@ class WorkingSet:
         support = np.flatnonzero((self.w != 0.0) | (self.penalty == 0.0))
         on = self.r > 0.0
         B, signs = self.A[:, support], self.penalty[support] * np.sign(self.w[support])
-        d = np.linalg.solve(2.0 * B[on].T @ B[on], 2.0 * B[on].T @ self.r[on] - signs)
-        self.consider(np.where(on, self.r - B @ d, 0.0))
+        d = np.zeros(len(self.w))
+        d[support] = np.linalg.solve(2.0 * B[on].T @ B[on], 2.0 * B[on].T @ self.r[on] - signs)
+        self.take(d, keep_signs=True)
+
+    def proximal_newton(self):
+        """The proximal Newton step on the columns not shrunk, solved exactly."""
+        B = self.A[self.r > 0.0]
+        hessian, slope = 2.0 * B.T @ B, -2.0 * B.T @ self.r[self.r > 0.0]
+        d, change = np.zeros(len(self.w)), np.inf
+        while change > 1e-14:
+            change = 0.0
+            for j in self.active:
+                at, curvature = self.w[j] + d[j], hessian[j, j]
+                free = at - (slope[j] + hessian[j] @ d) / curvature
+                to = np.sign(free) * max(0.0, abs(free) - self.penalty[j] / curvature)
+                change = max(change, abs(to - at))
+                d[j] = to - self.w[j]
+        self.take(d, keep_signs=False)
+
+    def take(self, d, keep_signs):
+        """Consider the dual point of the model's minimum, and go there or as far as it descends."""
+        self.consider(np.where(self.r > 0.0, self.r - self.A @ d, 0.0))
         before, length = self.objective(self.w, self.r), 1.0
         for _ in range(6):
-            w = self.w.copy()
-            w[support] += length * d
-            w[(self.penalty > 0.0) & (w * self.w <= 0.0)] = 0.0
+            w = self.w + length * d
+            if keep_signs:
+                w[(self.penalty > 0.0) & (w * self.w <= 0.0)] = 0.0
             r = self.target - self.A @ w
             if self.objective(w, r) < before:
                 self.w, self.r = w, r

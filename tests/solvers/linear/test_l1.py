@@ -77,11 +77,24 @@ def test_epochs_equal_their_twin(storage, dtype, intercept):
 
 @ALL_INTERCEPTS
 @ALL_STORAGES
-def test_a_newton_step_equals_its_twin(storage, intercept):
+def test_a_proximal_newton_step_equals_its_twin(storage, intercept):
     core, twin = pair(storage, np.float64, intercept)
     core.descend(10, 0.0, go_on)
     twin.descend()
     core.newton(1e-13, 500, go_on)
+    twin.proximal_newton()
+    assert_agree(core, twin)
+
+
+@ALL_INTERCEPTS
+@ALL_STORAGES
+def test_a_newton_step_on_a_support_of_few_columns_equals_its_twin(storage, intercept):
+    core, twin = pair(storage, np.float64, intercept, d=60)
+    w = np.zeros(len(twin.w))
+    w[[3, 7, 20]] = 0.3, -0.2, 0.1
+    core.restart(w)
+    twin.restart(w)
+    core.newton(1e-13, 20, go_on)
     twin.newton()
     assert_agree(core, twin)
 

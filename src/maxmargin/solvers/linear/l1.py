@@ -26,9 +26,15 @@ FIRST, GROWTH = 1024, 4
 EPOCHS, ITERATIONS = 10, 12
 SLOW, MOST = 0.5, 16
 
+#: To what share of the relative gap a Newton step is solved.
+INEXACT = 0.01
+
 #: Costs larger than EASY times those up to which w = 0 are approached in steps of RATIO, each to a
 #: gap of ROUGH.
 EASY, RATIO, ROUGH = 300.0, math.sqrt(10.0), 1e-3
+
+#: A start whose relative gap is larger is given up for w = 0 and that path.
+USEFUL = 1.0
 
 #: Costs, beside those up to which w = 0 is the optimum, from which on w = 0 is no answer.
 NOT_ZERO = 1.0 + 1e-6
@@ -78,8 +84,9 @@ class _WorkingSet:
             w[0] = self.b / self.feature
         core.restart(w)
         core.descend(epochs, target * core.primal, monitor.stopped)
-        if core.primal - core.dual > target * core.primal:
-            core.newton(0.1 * target, iterations, monitor.stopped)
+        gap = 1.0 - core.dual / core.primal if core.primal > 0.0 else 0.0
+        if gap > target:
+            core.newton(max(0.1 * target, INEXACT * gap), iterations, monitor.stopped)
         w = core.w
         self.w = np.zeros(len(self.packed))
         self.w[self.features] = w[first:]
@@ -141,11 +148,13 @@ class L1:
     def solve(self, objective: L1Objective, monitor: Monitor, start: Start) -> Solution:
         """Descend at growing costs, then at those given, until the monitor says stop."""
         require(objective, self.name, (L1Objective,))
-        working = _WorkingSet(objective, start)
+        working, status = _WorkingSet(objective, start), Status.RUNNING
+        if start.w is not None and start.beta is not None:
+            status = working.judged_by(monitor, PrimalDual(working.w, working.b, start.beta))
+            if status is Status.RUNNING and monitor.latest.relative_gap > USEFUL:
+                start, working = Start(), _WorkingSet(objective, Start())
         if start.w is None or start.beta is None:
             status = self._approach(working, monitor)
-        else:
-            status = working.judged_by(monitor, PrimalDual(working.w, working.b, start.beta))
         return monitor.finish(self.name, working.descend_to(monitor, status))
 
     def _approach(self, working: _WorkingSet, monitor: Monitor) -> Status:
