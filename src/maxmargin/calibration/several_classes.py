@@ -26,6 +26,9 @@ _HOLD_CLASSES, _HOLD_PAIRS = 5.0, 1e6
 #: Newton steps at most, halvings of one, and the share of the loss below which one is not made.
 _STEPS, _HALVINGS, _PRECISE = 50, 30, 1e-5
 
+#: What is added to a curvature of 1 in every parameter: huge scores hide the strengths above.
+_RIDGE = 1e-12
+
 #: Numbers of a prediction at a time.
 _VALUES_PER_BLOCK = 2**21
 
@@ -125,7 +128,9 @@ def _joined(L: Array, numbers: NDArray[np.intp], weight: Array, hold: float) -> 
         held = ((p <= lower) & (gradient > 0.0)) | ((p >= upper) & (gradient < 0.0))
         gradient[held], curvature[held], curvature[:, held] = 0.0, 0.0, 0.0
         curvature[held, held] = 1.0
-        step = np.linalg.solve(curvature, gradient)
+        unit = 1.0 / np.sqrt(np.diag(curvature))
+        scaled = curvature * np.outer(unit, unit) + _RIDGE * np.eye(len(unit))
+        step = unit * np.linalg.solve(scaled, unit * gradient)
         if gradient @ step <= _PRECISE * value:
             break
         for halving in range(_HALVINGS):

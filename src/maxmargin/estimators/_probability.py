@@ -267,7 +267,7 @@ class Training:
             Z, penalty = _features(self.X[some[used]], geometry)
             own, times = cost[used], self.stands_for[some[used]]
             if not geometry.soft:
-                own = np.where(free(alpha, cost)[used], _STIFF / np.square(Z).mean(), 0.0)
+                own = np.where(free(alpha, cost)[used], _STIFF / (np.square(Z).mean() or 1.0), 0.0)
                 times = np.ones(len(used))
             squares[used] = squared_by_leverages(Z, own, penalty, times)
             return squares
