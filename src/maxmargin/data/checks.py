@@ -88,16 +88,26 @@ def check_tube(epsilon: object) -> float:
     return check_finite("epsilon", epsilon, least=0.0)
 
 
-def check_magnitudes(longest: float, target_summary: _core.TargetSummary) -> None:
-    """Refuse numbers whose products would leave the range of double precision."""
+def check_magnitudes(
+    longest: float, target_summary: _core.TargetSummary, scaling: float = 0.0
+) -> None:
+    """Refuse numbers whose products would leave the range of double precision.
+
+    `scaling` is the constant feature of a penalised intercept. A step from 0 may bring f to ΣC‖x‖²,
+    and a squared loss to ΣC f².
+    """
     limit = 1e200
     farthest, total = target_summary.max_abs, target_summary.total_cost
-    most = max(total, 1.0)
-    if not (longest * most * most < limit and farthest * farthest * most < limit):
+    most, square = max(total, 1.0), scaling * scaling
+    longest_of_all = longest + square
+    f = longest_of_all * most
+    if not (f * most < limit and farthest * farthest * most < limit and f * f * most < limit**1.5):
+        constant = f" and intercept_scaling is {scaling:.1e}" if square > longest else ""
+        remedy = ", lower intercept_scaling" if constant else ""
         raise ValueError(
-            f"X has rows of squared length {longest:.1e}, y reaches {farthest:.1e} and the costs"
-            f" C_i sum to {total:.1e}: their products overflow. Scale X and y"
-            " (sklearn.preprocessing.StandardScaler) or lower C."
+            f"X has rows of squared length {longest:.1e}, y reaches {farthest:.1e}, the costs C_i"
+            f" sum to {total:.1e}{constant}: their products overflow. Scale X and y"
+            f" (sklearn.preprocessing.StandardScaler){remedy} or lower C."
         )
 
 

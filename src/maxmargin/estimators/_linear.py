@@ -124,8 +124,10 @@ class LinearModel(CertifiedModel):
         numbers = class_numbers(self.classes_, y).astype(np.float64)
         n_classes = len(self.classes_)
         problem = self._problem(X, numbers, cost, compress=True, solver=solver.name)
-        check_magnitudes(problem.longest, problem.target_summary)
-        objective = CrammerSingerObjective(problem, n_classes, self._intercept(), self._scaling())
+        scaling, intercept = self._scaling(), self._intercept()
+        constant = scaling if intercept is Intercept.PENALIZED else 0.0
+        check_magnitudes(problem.longest, problem.target_summary, constant)
+        objective = CrammerSingerObjective(problem, n_classes, intercept, scaling)
         by_class = np.broadcast_to(cost[:, np.newaxis], (len(cost), n_classes))
         (start,) = self._starts([by_class], self._seeds(1), X.shape[1], problem)
         rebuild = partial(_joint_weights_so_far, n_features=X.shape[1], n_classes=n_classes)

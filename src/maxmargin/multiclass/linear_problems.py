@@ -61,7 +61,8 @@ class LinearProblems(Subproblems):
     def pose(self, task: int) -> LinearObjective:
         """Return the objective of one problem."""
         objective = self.first if task == 0 and self.members is None else self._posed(task)
-        check_magnitudes(objective.problem.longest, objective.problem.target_summary)
+        scaling = objective.intercept_scaling if self.intercept is Intercept.PENALIZED else 0.0
+        check_magnitudes(objective.problem.longest, objective.problem.target_summary, scaling)
         return objective
 
     @cached_property
