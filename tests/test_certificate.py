@@ -349,6 +349,11 @@ def test_total_is_optimal_only_if_all_are(early):
     assert total([certificate_with(), certificate_with(status=early)]).status is early
 
 
+def test_the_total_of_infinite_bounds_of_both_signs_is_no_bound():
+    parts = [certificate_with(dual=dual, gap=math.inf) for dual in (math.inf, -math.inf)]
+    assert total(parts).dual == -math.inf
+
+
 def test_the_certificate_owes_nothing_to_the_solver():
     """A dual point from elsewhere, infeasible and unbalanced, is judged all the same."""
     objective = make(HINGE, Intercept.FREE)

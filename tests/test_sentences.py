@@ -31,6 +31,7 @@ KINDS = {
     "perceptron": certificate(0.0, 0.0, 0.0, INF),
     "perceptron, mistakes": certificate(1.0, 0.0, 1.0, INF),
     "nearly 0": certificate(1e-13, 0.0, 1e-13, 1e-3),
+    "the least number": certificate(2.0, 2.0, 5e-324, 5e-324),
     "no bound": certificate(2.0, -INF, INF, INF),
     "overflow": certificate(math.nan, math.nan, math.nan, math.nan),
     "indefinite": certificate(1.0, 0.9, 0.1, 0.1, convex=False),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Literal
 
@@ -51,15 +51,17 @@ class Certificate:
         P − D ≥ 0, summed from non-negative parts, so that rounding cannot turn it negative.
     relative_gap : float
         gap / dual: the fitted objective exceeds the optimum by at most this fraction; gap / −primal
-        for the objectives that are negative, infinite for a perceptron unless y f(x) > 0 at every
-        sample. A gap below `Objective.negligible` is compared with that, if the optimum is smaller
-        still.
+        for the objectives that are negative, infinite where neither is positive, and for a
+        perceptron unless y f(x) > 0 at every sample. A gap below `Objective.negligible` is compared
+        with that, if the optimum is smaller still; 0 where rounding alone tells that of a ν-machine
+        from 0.
     kkt_violation : float
         Worst violation of the optimality conditions, in units of the margin.
     n_support_free, n_support_bounded : int
         Support vectors with β inside its box, and at a bound other than 0.
     margin : float
-        1/‖w‖, the distance from the separator to where y f(x) = 1.
+        1/‖w‖, the distance from the separator to where y f(x) = 1; of a ν-problem's solution, with
+        w not yet divided by ρ.
     slack_sum : float
         Σ ξ_i, unweighted.
     status : Status
@@ -92,7 +94,16 @@ class Certificate:
 
     def with_status(self, status: Status) -> Certificate:
         """Return the same numbers under another status."""
-        return Certificate(**(self.__dict__ | {"status": status}))
+        return replace(self, status=status)
+
+    def with_loss(self, added: float, tol: float) -> Certificate:
+        """Return that of a point whose primal value may be larger by so much."""
+        gap = self.gap + added
+        share, status = relative(gap, self.dual), self.status
+        if status is Status.OPTIMAL and share > tol:
+            status = Status.STALLED
+        primal = self.primal + added
+        return replace(self, primal=primal, gap=gap, relative_gap=share, status=status)
 
     def sentence(self) -> str:
         """Say in words what is proven."""
@@ -149,6 +160,7 @@ def total(certificates: Sequence[Certificate]) -> Certificate:
     if len(certificates) == 1:
         return certificates[0]
     gap, dual = sum(c.gap for c in certificates), sum(c.dual for c in certificates)
+    dual = -math.inf if math.isnan(dual) else dual  # nothing is known of the sum of ∞ and −∞
     proven = max(c.relative_gap for c in certificates)
     of_sum = relative(gap, dual) if gap > 0.0 else math.inf
     unsolved = [c.status for c in certificates if c.status is not Status.OPTIMAL]
@@ -172,7 +184,8 @@ def total(certificates: Sequence[Certificate]) -> Certificate:
 def _at_most(value: float) -> str:
     """Return two digits of it, rounded up: what is printed is proven as well."""
     unit = 10.0 ** (math.floor(math.log10(value)) - 1)
-    return f"{unit * math.ceil((1.0 - 1e-9) * value / unit):.2g}"
+    rounded = unit * math.ceil((1.0 - 1e-9) * value / unit) if unit > 0.0 else value
+    return f"{rounded:.2g}"
 
 
 def relative(gap: float, dual: float, negligible: float = 0.0) -> float:

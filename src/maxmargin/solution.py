@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.certificate import Certificate, Status
-from maxmargin.data.arrays import Array
+from maxmargin.data.arrays import UNIT, Array
 from maxmargin.losses import Loss
 from maxmargin.objectives.base import NO_SHARES, Shares
 
@@ -88,6 +88,21 @@ class Solution:
         """Return it without β and the solver's state, and if wanted without w."""
         nothing = np.empty(0)
         return replace(self, beta=nothing, state=None, w=self.w if weights else nothing)
+
+    def moved(self, by: float, tol: float) -> Solution:
+        """Return it with what a change of f by rounding may add to P: Σ C_i times that at most.
+
+        A variable margin ρ that is lower by as much costs Σ |β_i| times that.
+        """
+        certificate, variable = (
+            self.certificate,
+            self.loss.one_sided and self.shares is not NO_SHARES,
+        )
+        rate = np.abs(self.beta).sum() if variable else self.mean_cost * len(self.beta)
+        added = by * float(rate)
+        if not added > UNIT * abs(certificate.primal):
+            return self
+        return replace(self, certificate=certificate.with_loss(added, tol))
 
     @property
     def status(self) -> Status:

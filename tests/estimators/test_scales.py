@@ -30,14 +30,17 @@ def posed(rows=X, y=Y, C=1.0, loss=HINGE, intercept=Intercept.FREE, *, kernel=No
 
 @pytest.mark.parametrize("C", [1e-6, 1e3])
 def test_a_negligible_value_is_that_of_zero_or_of_the_weights_that_reach_the_targets(C):
-    expected = NEGLIGIBLE * min(40 * C, 0.5 / LONGEST)
+    constant = 2 * min((Y > 0.0).sum(), (Y < 0.0).sum()) * C
+    expected = NEGLIGIBLE * min(constant, 0.5 / LONGEST)
     assert posed(C=C).negligible == pytest.approx(expected, rel=1e-9, abs=0.0)
     assert posed(C=C, kernel=Linear()).negligible == pytest.approx(expected, rel=1e-9, abs=0.0)
-    assert posed(X * 0.0, C=C).negligible == pytest.approx(NEGLIGIBLE * 40 * C, rel=1e-9, abs=0.0)
+    constant = pytest.approx(NEGLIGIBLE * constant, rel=1e-9, abs=0.0)
+    assert posed(X * 0.0, C=C).negligible == constant
     rows, y = regression(40, 3)
     tube = replace(EPSILON_INSENSITIVE, epsilon=0.0)
-    reach = 0.5 * np.abs(y).max() ** 2 / (rows**2).sum(axis=1).max()
-    expected = NEGLIGIBLE * min(C * np.abs(y).sum(), reach)
+    residuals = np.abs(y - np.median(y))
+    reach = 0.5 * residuals.mean() ** 2 / (rows**2).sum(axis=1).max()
+    expected = NEGLIGIBLE * min(C * residuals.sum(), reach)
     assert posed(rows, y, C, tube).negligible == pytest.approx(expected, rel=1e-9, abs=0.0)
 
 

@@ -56,10 +56,14 @@ class KernelClassifier(ClassifierMixin, ProbabilisticClassifier, LandmarkModel):
     def _store_classes(self, X: Matrix, members: list[NDArray[np.intp]], kernel: Kernel) -> None:
         """Lay the coefficients out with a row for each class; of two, one for the second."""
         coef = np.vstack([solution.w for solution in self.solutions_])
-        b = np.hstack([solution.b for solution in self.solutions_])
-        coef, b = collapsed(coef, b)
+        coef = collapsed(coef, np.zeros(len(coef)))[0]
         self._keep_support(X, members, coef[:, np.concatenate(members)], kernel)
-        self.intercept_ = self._from_origin(b)
+
+    def _fitted_offsets(self) -> Array:
+        if self.multi_class == "ovo":
+            return super()._fitted_offsets()
+        b = np.hstack([solution.b for solution in self.solutions_])
+        return collapsed(b[:, np.newaxis], b)[1]
 
     def _keep_support(
         self, X: Matrix, members: list[NDArray[np.intp]], coef: Array, kernel: Kernel

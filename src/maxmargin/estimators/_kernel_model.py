@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from maxmargin.certificate import Status
 from maxmargin.data.arrays import Array, Matrix, view_rows
+from maxmargin.data.origin import Origin
 from maxmargin.estimators._checks import checked_targets, function_values
 from maxmargin.estimators._cost import CostEstimate, Part, Sampled
 from maxmargin.estimators._kernel import KernelBase, checked_positions
@@ -18,6 +20,7 @@ from maxmargin.estimators._kernel_cost import beyond_small, largest_problem, wit
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators._traps import vanishing_kernel, wild_columns
 from maxmargin.kernels import Kernel, Linear, Precomputed, mercer_check
+from maxmargin.kernels.pairwise import plain
 from maxmargin.multiclass.kernel_problems import positions
 from maxmargin.runtime.blas_threads import blas_threads_for, one_blas_thread
 from maxmargin.solution import Solution
@@ -89,9 +92,7 @@ class KernelModel(KernelBase):
         self.support_vectors_ = np.zeros((0, 0)) if self._precomputed else X[support]
         self._keep_coef(coef)
         self._fitted_kernel = None if self._precomputed else kernel
-        self.intercept_ = self._from_origin(
-            np.array([self._offset(found) / self._unit(found) for found in self.solutions_])
-        )
+        self.intercept_ = self._from_origin(self._fitted_offsets())
         self.n_iter_ = np.array([solution.n_iter for solution in self.solutions_], dtype=np.int32)
         self.shape_fit_ = (X.shape[0], X.shape[0]) if self._precomputed else X.shape
         self._keep_samples()
@@ -108,17 +109,42 @@ class KernelModel(KernelBase):
         self._finish(posed.samples, solution.w[np.newaxis, support], support, posed.kernel)
         self.n_iter_ = solution.n_iter
 
+    def _fitted_offsets(self) -> Array:
+        """Return the intercept of each f, before it is made that of rows as they were given."""
+        return np.array([self._offset(found) / self._unit(found) for found in self.solutions_])
+
     def _from_origin(self, b: Array) -> Array:
         """Return the intercepts of f(x) = ⟨w, x⟩ + b, where the fit was of f(x − origin)."""
-        kernel, self._shift = self._fitted_kernel, np.zeros_like(b)
-        if isinstance(kernel, Linear) and kernel.origin is not None:
-            self._shift = self._weights() @ kernel.origin
-        return np.asarray(b - self._shift)
+        kernel, self._shift = self._fitted_kernel, np.zeros((2, len(b)))
+        if not isinstance(kernel, Linear) or kernel.origin is None:
+            return b
+        origin = Origin(kernel.origin, 0.0)
+        self._shift = np.array([origin.product(w) for w in plain(self._weights())]).T
+        given = np.array(
+            [math.fsum((b_k, *-s_k)) for b_k, s_k in zip(b, self._shift.T, strict=True)]
+        )
+        self._certify_moved(given, b)
+        return given
+
+    def _certify_moved(self, given: Array, b: Array) -> None:
+        """Add to each primal value what the rounding of an intercept far from 0 may cost.
+
+        P rises by at most Σ C_i if f moves by 1, of K classes in one problem by twice that.
+        """
+        parts = np.vstack([given, self._shift, -b]).T
+        moved = np.abs([math.fsum(part) for part in parts])
+        if len(self.solutions_) < len(moved):
+            moved = 2.0 * moved.max(keepdims=True)
+        self.solutions_ = tuple(
+            found.moved(float(by) * self._unit(found), self.tol)
+            for found, by in zip(self.solutions_, moved, strict=True)
+        )
 
     @property
     def _offsets(self) -> Array:
         """What is added to the sums over the support vectors: the intercepts before the shift."""
-        return np.asarray(self.intercept_ + self._shift)
+        high, low = self._shift
+        return np.asarray((self.intercept_ + high) + low)
 
     def _keep_samples(self) -> None:
         """Keep the support vectors for predictions, and from being changed behind their back."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.certificate import Status
+from maxmargin.certificate import Certificate, Status
 from maxmargin.data.targets import ONE_LEFT
 from maxmargin.estimators._docstrings import EXPANSION, KERNEL, LIMITS, PROOF, entries
 from maxmargin.estimators._nu import NuShares, check_nu
@@ -200,6 +201,16 @@ class NuSVC(SVC):  # noqa: D101 - the docstring is composed
         if _no_margin(solution):
             return 0.0 * solution.b
         return solution.b + _excess_of(solution) * solution.loss.target_scale
+
+    @property
+    def certificate_(self) -> Certificate:
+        """The proof: of the one problem solved, or of the sum of several.
+
+        Its margin is that of f as it is handed back, divided by ρ.
+        """
+        found = super().certificate_
+        margins = [one.certificate.margin * self._unit(one) for one in self.solutions_]
+        return replace(found, margin=min(margins))
 
     def _each(self, value: Callable[[Solution], float]) -> Any:
         """Return the value of the one solution, or of each pair's."""

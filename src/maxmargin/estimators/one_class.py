@@ -94,7 +94,7 @@ class OneClassSVM(NuShares, OutlierMixin, KernelModel):  # noqa: D101 - the docs
         if solution.status is Status.OPTIMAL and not solution.w.any():
             warn(
                 "No direction separates the samples from the origin: w = 0, rho = 0 is the optimum,"
-                " and every row scores 0. Use kernel='rbf', or do not centre X.",
+                " up to rounding, and every row scores 0. Use kernel='rbf', or do not centre X.",
                 UserWarning,
             )
         self._warn_if_unproven(posed.samples)

@@ -19,6 +19,7 @@ from maxmargin.data.problem import Problem
 from maxmargin.losses import HINGE, Loss
 from maxmargin.objectives.balance import balance
 from maxmargin.objectives.base import (
+    NEGLIGIBLE,
     Intercept,
     Judged,
     Objective,
@@ -37,6 +38,7 @@ from maxmargin.objectives.rounding import (
     added,
     counts,
     exact_products,
+    lower_bound,
     row_error,
     sum_error,
 )
@@ -100,9 +102,19 @@ class CrammerSingerObjective(Objective):
     @cached_property
     def negligible(self) -> float:
         """A value of the objective that counts as zero; see `Objective.negligible`."""
-        longest = float(self.diagonal.max())
+        longest, constant = float(self.diagonal.max()), self.at_zero
+        if self.intercept is Intercept.PENALIZED:
+            longest += self.intercept_scaling**2
+        if self.intercept is Intercept.FREE:
+            shares = self._shares
+            constant = min(constant, 2.0 * float(np.sort(shares)[:-1].sum())) or constant
         needed = 0.25 / longest if longest > 0.0 else np.inf
-        return 1e-11 * min(self.at_zero, needed)
+        return NEGLIGIBLE * min(constant, needed)
+
+    @property
+    def _shares(self) -> Array:
+        """The cost of each class."""
+        return np.asarray(np.bincount(self.labels, self.problem.cost, self.n_classes), np.float64)
 
     @property
     def at_zero(self) -> float:
@@ -172,7 +184,7 @@ class CrammerSingerObjective(Objective):
         If b_m is the largest and leads by δ, the loss is at least (1 − p)(1 + δ) + p max(0, 1 − δ)
         for the share p of class m, so the best δ is 0 or 1.
         """
-        shares = np.bincount(self.labels, self.problem.cost, self.n_classes)
+        shares = self._shares
         return np.asarray(shares > 0.5 * shares.sum(), dtype=np.float64)
 
     def augmented_scores(self, Z: Array) -> Array:
@@ -248,12 +260,12 @@ class CrammerSingerObjective(Objective):
         primal, gap = self.regularizer(W, b) + losses, brackets + distance + lost + error_bound
         dual_square = self.regularizer(dual_W, dual_b)
         own = slip + _dual_rounding(self, part.conjugates, dual_square)
-        dual = max(part.conjugates - dual_square - own, primal - gap)
+        dual = max(part.conjugates - dual_square - own, lower_bound(problem, primal, gap))
         if counts(error_bound, gap - error_bound, primal):
             losses, brackets = _exact_brackets(self, W, b, beta)
             primal = self.regularizer(W, b) + losses
             gap = brackets + distance + (lost if lost > UNIT * primal else 0.0)
-            dual = primal - gap
+            dual = lower_bound(problem, primal, gap)
         return certificate_of_sums(part, (primal, dual, gap), square, self.negligible)
 
 

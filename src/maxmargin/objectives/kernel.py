@@ -215,12 +215,13 @@ class KernelObjective(Expansion, ScalarObjective):
         w, b, beta = point.w, point.b, point.beta
         refuse_intercept(self.intercept, b)
         z = self.kernel_values(w) if point.z is None else point.z
-        difference, distance = w - beta, 0.0
+        difference, distance, lost = w - beta, 0.0, 0.0
         if difference.any():
             known = point.dual is not None
             distance = float(
                 difference @ (z - point.dual if known else self.kernel_values(difference))
             )
+            lost = self.rounding_of(difference, distance).spread
         square = float(w @ z)
         dual_square = square - 2.0 * float(difference @ z) + distance
         part = self.sums.sum_values(z + b, beta)
@@ -230,7 +231,8 @@ class KernelObjective(Expansion, ScalarObjective):
             error_bound = self.error_bound(z + b, beta, error)
         else:
             error_bound = value_error_bound(self, part, 4.0 * error.spread)
-        error_bound += 2.0 * error.spread * math.sqrt(float(beta @ beta))  # of ½‖w_β‖²
+        lost = 2.0 * (error.spread + lost)  # of a value that ½‖w_β‖² and ½‖w − w_β‖² are sums of
+        error_bound += lost * math.sqrt(float(beta @ beta))
         certificate = expansion_certificate(
             self.setting, part, b, (square, dual_square, distance), error_bound
         )

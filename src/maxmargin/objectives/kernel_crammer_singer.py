@@ -19,7 +19,7 @@ from maxmargin.objectives.rounding import expansion_error
 class KernelCrammerSingerObjective(Expansion, CrammerSingerObjective):
     """The same problem for f_j(x) = Σ_i c_ij k(x_i, x) + b_j, with ½‖W‖² = ½ Σ_j c_j'K c_j.
 
-    A primal point is its coefficients c, of the shape of β; an intercept is free or absent.
+    A primal point is its coefficients c', of shape (K, n); an intercept is free or absent.
     """
 
     kernel: Kernel = field(default_factory=Linear)
@@ -68,23 +68,29 @@ class KernelCrammerSingerObjective(Expansion, CrammerSingerObjective):
         )
 
     def certify(self, point: PrimalDual) -> Certificate:
-        """Judge f_j = Σ_i β_ij k(x_i, ·) + b_j of K classes by the feasible β itself.
+        """Judge f_j = Σ_i c_ij k(x_i, ·) + b_j of K classes by a feasible β; c = β if not given.
 
-        Errors of z = Kβ are allowed for in the gap.
+        Errors of z = Kc are allowed for in the gap.
         """
         b, beta = point.b, point.beta
         refuse_intercept(self.intercept, b)
-        z = self.kernel_values(beta) if point.z is None else point.z
-        square = float(np.einsum("ij,ij->", beta, z))
+        coef = beta if point.w is None else np.asarray(point.w).T
+        z = self.kernel_values(coef) if point.z is None else point.z
+        square, difference, distance = float(np.einsum("ij,ij->", coef, z)), coef - beta, 0.0
+        if difference.any():
+            between = self.kernel_values(difference)
+            distance = max(0.0, float(np.einsum("ij,ij->", difference, between)))
+        dual_square = square - 2.0 * float(np.einsum("ij,ij->", difference, z)) + distance
         part = self.classes.sum_values(z + b, beta)
         evidence: Evidence = "sampled" if point.error is not None else "float64"
         error = point.error
         if error is None:
             known = self.diagonal, square, self.value_rounding
-            error = np.zeros(self.n_classes), expansion_error(beta, *known).spread
+            error = np.zeros(self.n_classes), expansion_error(coef, *known).spread
         lost = self.error_bound(z + b, beta, error)
         lost += multiclass_slip(self, b, beta)
-        dual, gap = part.conjugates - 0.5 * square - lost, part.fenchel_young + lost
+        dual = part.conjugates - 0.5 * dual_square - lost
+        gap = part.fenchel_young + 0.5 * distance + lost
         kind = {"convex": self.convex, "evidence": evidence}
         values = 0.5 * square + part.losses, dual, gap
         return certificate_of_sums(part, values, square, self.negligible, **kind)

@@ -25,6 +25,7 @@ from maxmargin.objectives.rounding import (
     counts,
     dual_error,
     exact_residuals,
+    lower_bound,
     sum_error,
     value_error_bound,
 )
@@ -55,9 +56,9 @@ class L1Objective(LinearObjective):
     @cached_property
     def negligible(self) -> float:
         """A value of the objective that counts as zero; see `ScalarObjective.negligible`."""
-        longest = self.problem.longest
+        longest = self._longest
         needed = 1.0 / math.sqrt(longest) if longest > 0.0 else math.inf
-        return NEGLIGIBLE * min(self.at_zero, needed)
+        return NEGLIGIBLE * min(self.constant_cost or self.at_zero, needed)
 
     @cached_property
     def divisor(self) -> Array:
@@ -148,7 +149,7 @@ class L1Objective(LinearObjective):
         """
         refuse_intercept(self.intercept, point.b)
         z, columns = point.z, point.dual
-        if z is None:
+        if z is None or columns is None:
             z, columns = self.problem.products(point.w, point.beta)
         return _certified(self, point.w, point.b, _scaled(self, point.beta, columns, 1.0), z)
 
@@ -222,7 +223,7 @@ def _certified(objective: L1Objective, w: Array, b: float, dual: _Dual, z: Array
         sums, error_bound = _row_parts(objective, alpha, rest), 0.0
     primal, gap = size + sums.losses, columns_gap + sums.fenchel_young + error_bound
     lost = sum_error(problem.n_samples) * sums.size + _slip(objective, 2.0, dual)
-    value = max(sums.size - _curved(objective, alpha) - lost, primal - gap)
+    value = max(sums.size - _curved(objective, alpha) - lost, lower_bound(problem, primal, gap))
     return Certificate(
         primal=primal,
         dual=value,

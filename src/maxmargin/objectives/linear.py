@@ -25,6 +25,7 @@ from maxmargin.objectives.rounding import (
     dual_error,
     exact_brackets,
     exact_residuals,
+    lower_bound,
     rounding_bound,
     row_error,
     value_error_bound,
@@ -58,7 +59,10 @@ class LinearObjective(ScalarObjective):
 
     @property
     def _longest(self) -> float:
-        return self.problem.longest
+        penalized = self.intercept is Intercept.PENALIZED
+        return self.problem.longest + (
+            self.intercept_scaling * self.intercept_scaling if penalized else 0.0
+        )
 
     def judge(self, point: PrimalDual) -> Judged:
         """Complete the point and certify it.
@@ -104,7 +108,7 @@ class LinearObjective(ScalarObjective):
         and each bracket is a Fenchel-Young gap, hence non-negative.
         """
         problem, w, b, beta = self.problem, point.w, point.b, point.beta
-        z, dual_w = point.z, point.dual
+        z, dual_w = point.z if point.dual is not None else None, point.dual
         if z is None and not problem.wide and w.any() and self.loss.regularized:
             dual_w = np.zeros(problem.n_features)
             parts = [
@@ -174,7 +178,7 @@ def _summed(
     gap += error_bound
     dual_square = objective.regularized(squares.dual, dual_b)
     own = slip + error * (math.sqrt(2.0 * dual_square) + 0.5 * error)
-    dual = max(part.conjugates - dual_square - own, primal - gap)
+    dual = max(part.conjugates - dual_square - own, lower_bound(objective.problem, primal, gap))
     return certificate_of_sums(part, (primal, dual, gap), squares.own, objective.negligible)
 
 
@@ -200,5 +204,6 @@ def _summed_exactly(
     dual_square = objective.regularized(squares.dual, dual_b)
     cancels = part.size * (problem.target_summary.max_abs + loss.epsilon) + dual_square > primal
     own = slip + error * (math.sqrt(2.0 * dual_square) + 0.5 * error)
-    dual = primal - gap if cancels else max(part.conjugates - dual_square - own, primal - gap)
+    dual = lower_bound(problem, primal, gap)
+    dual = dual if cancels else max(part.conjugates - dual_square - own, dual)
     return certificate_of_sums(part, (primal, dual, gap), squares.own, objective.negligible)

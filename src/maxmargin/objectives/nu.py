@@ -87,7 +87,7 @@ class NuObjective(KernelObjective):
         return Judged(point, posed.certify(point), posed.loss, error_bound, shares, paired=True)
 
     def _judge_zero(self, beta: Array, z: Array) -> Judged:
-        """Return w = 0, ρ = 0, where β shows it to be the optimum: what gap it has is rounding."""
+        """Return w = 0, ρ = 0, where β shows it to be the optimum up to the gap: rounding."""
         posed, zero = self.at(0.0), np.zeros_like(beta)
         point = PrimalDual(zero, 0.0, beta, zero, z)
         certificate = replace(posed.certify(point), relative_gap=0.0)
@@ -124,11 +124,11 @@ class NuObjective(KernelObjective):
         return shares_of(self.sums.fractions(f, beta))
 
     def vanishes(self, beta: Array, square: float) -> bool:
-        """Whether ‖w_β‖² is rounding, and the margin a variable: then w = 0, ρ = 0 is the optimum.
+        """Whether ‖w_β‖ is rounding (`SHORT`), and the margin a variable: w = 0, ρ = 0 will do.
 
-        P is at most 0 there, and at least −½‖w_β‖² for any feasible β: one with Σ |β_i| = s, which
-        the β = 0 of a fit that was stopped at once has not. No tolerance enters, but the square
-        must be a sum in float64.
+        P is 0 there, and at least −½‖w_β‖² everywhere for any feasible β: one with Σ |β_i| = s,
+        which the β = 0 of a fit that was stopped at once has not. The square must be a sum in
+        float64; what rounding may hide of it is in the gap.
         """
         if not self.loss.one_sided or not short(beta, self.diagonal, square):
             return False

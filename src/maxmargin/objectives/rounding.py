@@ -35,6 +35,15 @@ def sum_error(n_terms: int) -> float:
     return (4.0 + min(n_terms / 4.0, 2.0 * math.sqrt(n_terms))) * UNIT
 
 
+def lower_bound(problem: Problem, primal: float, gap: float) -> float:
+    """Return P − gap, less what the rounding of the sums in P may have added to it.
+
+    Where there is no gap, P and D are one number.
+    """
+    rounding = sum_error(problem.n_samples) + sum_error(problem.n_features)
+    return primal - (gap + rounding * primal if gap > 0.0 else 0.0)
+
+
 def exact_products(problem: Problem, w: Array) -> tuple[Array, Array]:
     """Return <w, x_i> of every row as high + low."""
     high, low = np.zeros((2, problem.n_samples))

@@ -116,19 +116,40 @@ class ScalarObjective(Objective):
 
     @cached_property
     def negligible(self) -> float:
-        """A value of the objective that counts as zero: 1e-11 of what any fit worth having costs.
+        """A value of the objective that counts as zero: 1e-11 of what any fit costs, or of P(0, 0).
 
-        That is P(0, 0), or the ½‖w‖² with which f reaches the size of the targets on the longest
-        row, whichever is less; so a large C does not make it large.
+        The best constant costs c. A fit that costs less than half of that changes, on some row, by
+        half the margin or half the mean residual of the constant, which takes a ½‖w‖² that only the
+        longest row bounds. So neither a large C nor one large weight makes it large. Where c = 0,
+        so is the optimum.
         """
-        longest = self._longest
-        size = 1.0 if self.loss.one_sided else self.problem.target_summary.max_abs
-        needed = 0.5 * size**2 / longest if longest > 0.0 else np.inf
-        return NEGLIGIBLE * min(self.at_zero, needed)
+        longest, cost = self._longest, self.constant_cost
+        needed = 0.5 * self._squared_size / longest if longest > 0.0 else np.inf
+        return NEGLIGIBLE * min(cost or self.at_zero, needed)
+
+    @cached_property
+    def constant_cost(self) -> float:
+        """The least Σ C_i ℓ(b) of an intercept b that is not penalised."""
+        if self.intercept is not Intercept.FREE or not self.loss.regularized:
+            return self.at_zero
+        problem, zeros = self.problem, np.zeros(self.problem.n_samples)
+        f = zeros + self.best_intercept(zeros)
+        return float(self.loss.value(problem.y, problem.cost, f).sum())
+
+    @property
+    def _squared_size(self) -> float:
+        """The square of the margin, or of the mean residual of the best constant."""
+        summary = self.problem.target_summary
+        if self.loss.one_sided:
+            return 1.0
+        if self.constant_cost == 0.0:
+            return float(summary.max_abs) ** 2
+        mean = self.constant_cost / float(summary.total_cost)
+        return mean**2 if self.loss.bounded else mean
 
     @property
     def _longest(self) -> float:
-        """The largest of the `diagonal`."""
+        """The largest of the `diagonal`, with that of a penalised intercept's feature."""
         return float(self.diagonal.max())
 
 

@@ -89,7 +89,7 @@ def solve_parts(
     nu = nu_sums[0] is not None
     given = np.array(nu_sums, dtype=np.float64) if nu else np.zeros(len(tasks))
     diagonal = np.diagonal(K)[samples]
-    negligible = _negligible(diagonal, begins, totals, given)
+    negligible = np.zeros(len(tasks)) if nu else _negligible(diagonal, begins, y, cost, free=free)
 
     parts = _core.ProblemBatch(K, ends, samples, y, cost, given, free)
     beta, most = np.zeros(len(y)), monitor.iterations_left(0, STEPS_PER_CHECK_OF_GAP)
@@ -125,11 +125,14 @@ def solve_parts(
     return [solution(task) for task in range(len(tasks))]
 
 
-def _negligible(diagonal: Array, begins: NDArray[np.intp], totals: Array, nu_sums: Array) -> Array:
+def _negligible(
+    diagonal: Array, begins: NDArray[np.intp], y: Array, cost: Array, *, free: bool
+) -> Array:
     """Return `Objective.negligible` of each problem."""
-    if nu_sums.any():
-        return np.zeros_like(nu_sums)
+    above, below = (np.add.reduceat(np.where(at, cost, 0.0), begins) for at in (y > 0.0, y < 0.0))
+    lighter = np.minimum(above, below)
+    constants = np.where(free & (lighter > 0.0), 2.0 * lighter, above + below)
     longest = np.maximum.reduceat(diagonal, begins)
     with np.errstate(over="ignore"):
         needed = np.divide(0.5, longest, out=np.full_like(longest, np.inf), where=longest > 0.0)
-    return NEGLIGIBLE * np.minimum(totals, needed)
+    return NEGLIGIBLE * np.minimum(constants, needed)
