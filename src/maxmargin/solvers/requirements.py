@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from maxmargin.objectives.base import Objective
 
-#: What to use for objectives of other kinds, by the solver's kind of problem.
-_INSTEAD = {
-    "LinearObjective": "Use solver='smo'.",
-    "KernelObjective": "Give it a kernel: Linear().",
+#: What solves the kinds of problems that another solver refuses.
+_SOLVED_BY = {
+    "LinearObjective": "Newton() or DualCD(), or a KernelObjective with Linear()",
+    "L1Objective": "L1()",
+    "CrammerSingerObjective": "CrammerSinger()",
+    "KernelObjective": "solver='smo'",
+    "NuObjective": "solver='smo'",
+    "HardMarginObjective": "solver='smo'",
+    "OriginMarginObjective": "OriginMargin()",
+    "KernelCrammerSingerObjective": "ClassSMO()",
 }
 
 
 def require(objective: Objective, solver: str, accepts: tuple[type[Objective], ...]) -> None:
     """Refuse a kind of problem that the solver does not accept."""
     if type(objective) not in accepts:
-        kinds = " or ".join(kind.__name__ for kind in accepts)
-        raise ValueError(
-            f"solver={solver!r} takes a {kinds}, got a {type(objective).__name__}."
-            f" {_INSTEAD.get(kinds, 'Use another solver.')}"
-        )
+        kinds, kind = " or ".join(kind.__name__ for kind in accepts), type(objective).__name__
+        remedy = _SOLVED_BY.get(kind, "another solver")
+        raise ValueError(f"solver={solver!r} takes a {kinds}, got a {kind}. Use {remedy}.")
 
 
 def require_regularized(objective: Objective, solver: str) -> None:
