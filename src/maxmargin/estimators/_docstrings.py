@@ -108,7 +108,8 @@ dual : "auto" or bool, default="auto"
         Relative duality gap to prove: the objective is within this fraction of the optimum.
     C : float, default=1.0
         Weight of the losses against ½‖w‖². In classification `inf` asks for a hard margin, as for
-        `SVC`: y_i f(x_i) ≥ 1 throughout, or a `NotSeparableError` with its witness.
+        `SVC`: y_i f(x_i) ≥ 1 throughout, or a `NotSeparableError` with its witness. That is
+        solved by SMO, whatever the solver given.
     fit_intercept : bool, default=True
         Whether f has an intercept b.
     {entries("intercept_scaling verbose")}
