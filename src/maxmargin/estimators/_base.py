@@ -289,10 +289,10 @@ class CertifiedModel(CostMixin, SamplesMixin, Reported, CallbackSupportMixin, Ba
             with progress.shown():
                 return schedule.run(), progress
 
-    def _warn_if_unproven(self, X: Matrix, trap: Callable[[], str] = str) -> None:
+    def _warn_if_unproven(self, X: Matrix, data_warning: Callable[[], str] = str) -> None:
         """Say what was reached if it is less than was asked for; else, what it may be worth.
 
-        Of what it may be worth one thing is said; `trap` is asked last.
+        Of what it may be worth one thing is said; `data_warning` is asked last.
         """
         if self._works_for:
             return
@@ -304,7 +304,7 @@ class CertifiedModel(CostMixin, SamplesMixin, Reported, CallbackSupportMixin, Ba
             kernel_only = statuses == {Status.STATIONARY}  # of every fit with that kernel
             text = f"{unproven}{scale_advice(X)}"
             warn(text, ConvergenceWarning, anywhere=kernel_only)
-        elif found := self._trap(X) or trap():
+        elif found := self._data_warning(X) or data_warning():
             warn(f"{type(self).__name__} is fitted, but {found}", DataWarning)
 
     def _unproven(self) -> str:
@@ -329,6 +329,6 @@ class CertifiedModel(CostMixin, SamplesMixin, Reported, CallbackSupportMixin, Ba
             f" {advice.format(again=again)}, or accept the model as it is."
         )
 
-    def _trap(self, _X: Matrix) -> str:
+    def _data_warning(self, _X: Matrix) -> str:
         """Say why the fit may mean little, and what to do about it."""
         return ""

@@ -156,7 +156,7 @@ class KernelModel(KernelBase):
             values.flags.writeable = False
         self._samples = KernelSamples(self._fitted_kernel, vectors)
 
-    def _trap(self, X: Matrix) -> str:
+    def _data_warning(self, X: Matrix) -> str:
         kernel = self._fitted_kernel
         if kernel is None:
             return ""

@@ -68,7 +68,7 @@ class LandmarkModel(KernelModel):
         posed: Posed,
         y: Any,
         cost: Array,
-        trap: Callable[[], str] = str,
+        data_warning: Callable[[], str] = str,
     ) -> Delegated:
         """Solve the problem in the span of landmarks, and keep what predictions need."""
         begin = time.perf_counter()
@@ -98,7 +98,7 @@ class LandmarkModel(KernelModel):
             order = np.argsort(class_numbers(self.classes_, y[support]), kind="stable")
             coef, support = np.ascontiguousarray(coef[:, order]), support[order]
         self._finish(posed.samples, coef, support, posed.kernel)
-        self._warn_if_unproven(posed.samples, trap)
+        self._warn_if_unproven(posed.samples, data_warning)
         return delegated
 
     def _solve_linear(

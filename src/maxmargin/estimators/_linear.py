@@ -41,7 +41,7 @@ _STOCHASTIC = ("pegasos", "sgd")
 class LinearModel(CertifiedModel):
     """f(x) = <w, x> + b, fitted by any solver, with the certificate of the fit."""
 
-    def _trap(self, X: Matrix) -> str:
+    def _data_warning(self, X: Matrix) -> str:
         return wild_scales(X).strip().replace("The", "the", 1)
 
     def _intercept(self) -> Intercept:
@@ -78,7 +78,7 @@ class LinearModel(CertifiedModel):
         level: Level = UNMOVED,
         kind: type[LinearObjective] = LinearObjective,
         solver: Solver | None = None,
-        trap: Callable[[], str] = str,
+        data_warning: Callable[[], str] = str,
     ) -> None:
         """Solve one problem for each column of targets and store what was learnt.
 
@@ -115,7 +115,7 @@ class LinearModel(CertifiedModel):
         solutions, progress = self._solve_all(problems, X, y, rebuild, begin)
         self._store(solutions)
         progress.end()
-        self._warn_if_unproven(X, trap)
+        self._warn_if_unproven(X, data_warning)
 
     def _fit_joint(self, X: Matrix, y: NDArray[Any], cost: Array) -> None:
         """Solve the one problem of all classes and store what was learnt."""

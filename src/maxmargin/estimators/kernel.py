@@ -261,9 +261,9 @@ class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
         solver = super()._kernel_solver(n_tasks, jobs)
         return OriginMargin() if self._hard() and not self.fit_intercept else solver
 
-    def _trap(self, X: Matrix) -> str:
-        if trap := super()._trap(X):
-            return trap
+    def _data_warning(self, X: Matrix) -> str:
+        if data_warning := super()._data_warning(X):
+            return data_warning
         return "" if self._precomputed else one_class_only(self._labels, X)
 
     def _refuse_inseparable(

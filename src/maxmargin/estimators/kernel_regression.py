@@ -101,8 +101,8 @@ class SVR(RegressorMixin, LandmarkModel):  # noqa: D101 - the docstring is compo
         if self.landmarks is not None:
             self._scale_of_f = spread(target, cost)
             engine = LinearSVR(loss="epsilon_insensitive", epsilon=self.epsilon)
-            trap = partial(self._poor, target, cost)
-            delegated = self._fit_space(engine, posed, target, cost, trap)
+            data_warning = partial(self._poor, target, cost)
+            delegated = self._fit_space(engine, posed, target, cost, data_warning)
             self._n_support = np.array([len(self.support_)], dtype=np.int32)
             delegated.end()
             return self

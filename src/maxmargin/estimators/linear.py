@@ -173,8 +173,8 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
             return found
         return replace(found, memory_bytes=found.memory_bytes + packed_bytes(data.X))
 
-    def _trap(self, X: Matrix) -> str:
-        return super()._trap(X) or one_class_only(self._labels, X)
+    def _data_warning(self, X: Matrix) -> str:
+        return super()._data_warning(X) or one_class_only(self._labels, X)
 
     def _labels(self, rows: Matrix) -> NDArray[Any]:
         """Return the label of every row."""
@@ -308,8 +308,11 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
         target, level = real_targets(y), UNMOVED
         if self._intercept() is Intercept.FREE:
             target, level = levelled(target)
-        loss, trap = regression_loss(name, epsilon), partial(self._poor, real_targets(y), cost)
-        self._fit_targets(X, y, [target], [cost], loss, level=level, trap=trap)
+        loss, data_warning = (
+            regression_loss(name, epsilon),
+            partial(self._poor, real_targets(y), cost),
+        )
+        self._fit_targets(X, y, [target], [cost], loss, level=level, data_warning=data_warning)
         self.coef_ = self.coef_[0]
         return self
 

@@ -248,9 +248,9 @@ class PegasosClassifier(StreamClassifier):  # noqa: D101 - the docstring is comp
         rows = row_capacity(n, solver.cache_size, 1)
         return replace(found, memory_bytes=found.memory_bytes + 4 * n * rows, cache_rows=rows)
 
-    def _trap(self, X: Matrix) -> str:
+    def _data_warning(self, X: Matrix) -> str:
         if self._linear:
-            found = super()._trap(X)
+            found = super()._data_warning(X)
         else:
             kernel: Any = self._fitted_kernel
             found = wild_columns(kernel, X) or vanishing_kernel(kernel, X)
