@@ -22,6 +22,9 @@ import maxmargin._core as _core
 #: on a sample and allowed for.
 Evidence = Literal["float64", "sampled"]
 
+#: Part of the primal value by which rounding may put the dual value above it.
+_ROUNDING = 1e-12
+
 
 class Status(Enum):
     """Why the solver stopped."""
@@ -90,7 +93,8 @@ class Certificate:
     evidence: Evidence = "float64"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dual", min(self.dual, self.primal))
+        if self.primal < self.dual <= self.primal + _ROUNDING * abs(self.primal):
+            object.__setattr__(self, "dual", self.primal)
 
     def with_status(self, status: Status) -> Certificate:
         """Return the same numbers under another status."""

@@ -122,7 +122,8 @@ def _by_landmarks(model: Any, data: Data) -> list[Posed]:
     features = model._space.transform(data.X)
     if features.dtype == np.float64:
         features = kernel(data.samples(kernel), basis) @ model._space.normalization_
-    on_features = Data(np.asarray(features), data.y, _costs(model, data))
+    weight = _costs(model, data) / float(model._engine.C)
+    on_features = Data(np.asarray(features), data.y, weight)
     loss = HINGE
     if isinstance(model, SVR):
         loss = regression_loss(EPSILON_INSENSITIVE.name, float(model.epsilon))
