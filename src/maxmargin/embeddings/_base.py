@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -50,17 +52,25 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
 
 def in_blocks(
-    function: Callable[[slice], Array], out: Array, width: int, n_jobs: int | None
+    function: Callable[[slice], Array],
+    out: Array,
+    width: int,
+    n_jobs: int | None,
+    until: float = math.inf,
 ) -> Array:
     """Fill `out` with function(rows), some rows at a time, each with `width` values on the way.
 
-    Ctrl-C is heard between blocks.
+    Between blocks Ctrl-C is heard, and the clock: blocks left at `until` are a TimeoutError.
     """
     n, step = len(out), max(_LEAST_ROWS, _VALUES_PER_BLOCK // max(1, width))
     pieces = [slice(begin, min(n, begin + step)) for begin in range(0, n, step)]
 
+    late = False
+
     def fill(rows: slice) -> None:
-        if not interrupt.pressed:
+        nonlocal late
+        late = late or time.perf_counter() > until
+        if not (late or interrupt.pressed):
             out[rows] = function(rows)
 
     with interruptible() as interrupt:
@@ -68,6 +78,8 @@ def in_blocks(
             in_threads(fill, pieces, n_threads(n_jobs))
         if interrupt.pressed:
             raise KeyboardInterrupt
+    if late:
+        raise TimeoutError
     return out
 
 
