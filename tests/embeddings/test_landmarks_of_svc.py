@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import maxmargin.estimators._landmarks as landmarks
 from maxmargin import SVC, SVR, EmbeddedSVC
 from maxmargin.embeddings import Nystroem, _base
-from maxmargin.embeddings.certificates import EmbeddedCertificate
+from maxmargin.embeddings.certificates import EmbeddedCertificate, ExactCertificate
 from maxmargin.kernels import Gaussian, User
 from synthetic import free_svc
 
@@ -201,16 +201,12 @@ def test_samples_of_a_plain_function_may_be_texts():
     assert SVR(kernel=in_common, landmarks=30).fit(texts, y * 1.0).score(texts, y) > 0.5
 
 
-@pytest.mark.parametrize("machine", [SVC, SVR])
-def test_a_plain_function_is_bounded_as_the_kernel_that_it_is(machine):
+@pytest.mark.parametrize("model", [SVC(landmarks=20, tol=1e-8, random_state=0), SVR(landmarks=20)])
+def test_a_plain_function_is_bounded_as_the_kernel_that_it_is(model):
     X, y = moons()
-    bounds = [
-        machine(kernel=kernel, landmarks=20, random_state=0, tol=1e-8)
-        if machine is SVC
-        else machine(kernel=kernel, landmarks=20, tol=1e-8)
-        for kernel in (Gaussian(1.0).__call__, User(Gaussian(1.0).__call__))
-    ]
-    one, other = (model.fit(X, y).exact_certificate(X, y) for model in bounds)
+    function = Gaussian(1.0).__call__
+    models = [clone(model).set_params(kernel=kernel) for kernel in (function, User(function))]
+    one, other = (model.fit(X, y).exact_certificate(X, y) for model in models)
     assert one.primal == pytest.approx(other.primal, rel=1e-6)
     assert one.dual == pytest.approx(other.dual, rel=1e-3)
 
@@ -249,6 +245,7 @@ def test_time_that_ends_before_there_are_features_leaves_a_constant(
     exact = SVC(**options).fit(X, y).certificate_
     assert exact.dual <= model.certificate_.primal
     bounds = model.exact_certificate(X, y)
+    assert isinstance(bounds, ExactCertificate)
     assert bounds.dual <= exact.primal
     assert exact.dual <= bounds.upper
 

@@ -155,12 +155,12 @@ def equals_in(graph: Any, most: float) -> NDArray[np.intp]:
     return found
 
 
-def sets_of_equals(graph: Any, most: float) -> NDArray[np.int32]:
+def sets_of_equals(graph: Any, most: float) -> NDArray[np.intp]:
     """Return the number of the set of equal rows that each row of a square distance graph is in."""
     rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
     at = graph.data <= most
     equal = sparse.csr_matrix((np.ones(at.sum()), (rows[at], graph.indices[at])), graph.shape)
-    return np.asarray(connected_components(equal, directed=False)[1])
+    return np.asarray(connected_components(equal, directed=False)[1], dtype=np.intp)
 
 
 def barycentric_weights(near: Array, rows: Array, count: int, reg: float) -> Array:

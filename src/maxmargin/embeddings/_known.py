@@ -76,7 +76,7 @@ class Manifold(Embedding):
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Embed the rows of X and return their coordinates."""
-        return np.asarray(self.fit(X, y).embedding_.copy())  # type: ignore[attr-defined]
+        return np.asarray(self.fit(X, y).embedding_.copy())
 
     def transform(self, X: Any) -> Array:
         """Return the coordinates of each row; those of a training row are its own.
