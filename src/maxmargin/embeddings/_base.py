@@ -64,7 +64,6 @@ def in_blocks(
     """
     n, step = len(out), max(_LEAST_ROWS, _VALUES_PER_BLOCK // max(1, width))
     pieces = [slice(begin, min(n, begin + step)) for begin in range(0, n, step)]
-
     late = False
 
     def fill(rows: slice) -> None:

@@ -110,6 +110,16 @@ class LandmarkModel(KernelModel):
         self._warn_if_unproven(posed.samples, data_warning)
         return delegated
 
+    def _features(self, space: Nystroem, samples: Matrix, begin: float) -> tuple[Array, bool]:
+        """Return the features, of a space without any if time ends before; and whether it does."""
+        left = self._time_left(begin)
+        until = math.inf if left is None else time.perf_counter() + left
+        try:
+            return space._coordinates(samples, until), False
+        except TimeoutError:
+            space.normalization_ = np.zeros((len(space.normalization_), 1))
+            return np.zeros((samples.shape[0], 1)), True
+
     def _solve_linear(
         self, engine: Any, fit: Callable[[], None], n_features: int, begin: float
     ) -> None:
