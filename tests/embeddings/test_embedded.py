@@ -1,5 +1,7 @@
 """EmbeddedSVC and EmbeddedSVR: the recipe as one estimator."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits, make_circles, make_moons
@@ -7,7 +9,7 @@ from sklearn.decomposition import PCA, IncrementalPCA
 from sklearn.manifold import SpectralEmbedding
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC as PeerSVC
 
 from maxmargin import EmbeddedSVC, EmbeddedSVR, PegasosClassifier
@@ -120,3 +122,40 @@ def test_a_machine_of_another_library_decides_and_proves_nothing():
     assert model.score(X, y) > 0.95
     with pytest.raises(ValueError, match="dual point of a machine of maxmargin"):
         model.exact_certificate(X, y)
+
+
+@pytest.mark.parametrize("model", [EmbeddedSVC(), EmbeddedSVR()])
+def test_parameters_of_a_part_that_is_none_are_those_of_its_default(model):
+    X, y = make_moons(100, noise=0.1, random_state=0)
+    grid = {"embedding__gamma": [1e-6, 1.0], "svm__C": [10.0]}
+    search = GridSearchCV(model, grid, cv=2).fit(X, y * 1.0)
+    assert search.best_params_ == {"embedding__gamma": 1.0, "svm__C": 10.0}
+    assert search.best_estimator_.svm_.fit_intercept
+    assert model.get_params(deep=False) == {"embedding": None, "svm": None}
+    both = model.__class__().set_params(svm=None, svm__C=3.0)
+    assert both.svm.C == 3.0
+    with pytest.raises(ValueError, match="Invalid parameter"):
+        model.__class__().set_params(svm__no=1)
+
+
+@pytest.mark.filterwarnings("error")
+def test_sizes_of_coordinates_are_no_reason_for_advice():
+    X, y = make_moons(200, noise=0.1, random_state=0)
+    for tol, max_iter in [(1e-3, None), (1e-12, 1)]:
+        svm = free_svc(loss="hinge", penalized_intercept=False, tol=tol, max_iter=max_iter)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            EmbeddedSVC(FunctionTransformer(lambda X: X * [1e7, 1.0]), svm).fit(X, y)
+        assert not any("columns" in str(one.message) for one in said)
+    assert "was stopped by max_iter" in str(said[0].message)
+
+
+def test_a_weight_below_0_leaves_a_row_out():
+    X, y = make_moons(200, noise=0.1, random_state=0)
+    weight = np.where(np.arange(200) < 20, -1.0, 1.0)
+    for embedding in (Nystroem(n_components=200), FourierFeatures(20), KernelPCA(5)):
+        EmbeddedSVC(embedding, HINGE).fit(X, y, weight)
+    model = EmbeddedSVC(Nystroem(n_components=200), HINGE).fit(X, y, weight)
+    assert model.embedding_.landmark_indices_.min() == 20
+    with pytest.raises(ValueError, match="zero"):
+        Nystroem().fit(X, sample_weight=-np.ones(200))

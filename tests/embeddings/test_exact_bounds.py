@@ -1,5 +1,7 @@
 """What an approximation proves about the exact kernel problem."""
 
+import copy
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -271,3 +273,32 @@ def test_class_weights_of_the_linear_machine_are_those_of_the_exact_problem():
     assert bounds.dual <= primal
     assert dual <= bounds.upper
     assert bounds.relative_gap < 1.0
+
+
+@pytest.mark.parametrize(
+    "pipeline",
+    [
+        make_pipeline(Nystroem(gamma=1.0, random_state=0)),
+        make_pipeline(Nystroem(gamma=1.0, random_state=0), "passthrough"),
+        make_pipeline("passthrough", make_pipeline(Nystroem(gamma=1.0, random_state=0))),
+    ],
+)
+def test_a_pipeline_is_the_last_step_that_does_anything(pipeline):
+    X, y = moons()
+    model = EmbeddedSVC(pipeline, free_svc(**HINGE)).fit(X, y)
+    plain = EmbeddedSVC(Nystroem(gamma=1.0, random_state=0), free_svc(**HINGE)).fit(X, y)
+    assert model.exact_certificate(X, y) == plain.exact_certificate(X, y)
+
+
+def test_a_pipeline_that_does_nothing_is_named():
+    X, y = moons()
+    with pytest.raises(ValueError, match="exact_certificate: passthrough has no images"):
+        EmbeddedSVC(make_pipeline("passthrough")).fit(X, y).exact_certificate(X, y)
+
+
+@pytest.mark.parametrize("embedding", [Nystroem(random_state=0), KernelPCA(10)])
+def test_a_copied_model_says_that_it_has_no_dual_point(embedding):
+    X, y = moons()
+    model = copy.deepcopy(EmbeddedSVC(embedding).fit(X, y))
+    with pytest.raises(AttributeError, match="A pickled or copied model"):
+        model.exact_certificate(X, y)

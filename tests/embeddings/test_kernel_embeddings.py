@@ -255,3 +255,9 @@ def test_directions_are_those_of_the_matrix_if_the_iteration_gives_up(monkeypatc
     assert calls
     np.testing.assert_allclose(model.eigenvalues_, expected.eigenvalues_)
     np.testing.assert_allclose(model.transform(X), expected.transform(X), atol=1e-9)
+
+
+@RULES
+def test_images_that_are_all_0_have_a_coordinate_of_0(rule):
+    model = Nystroem("linear", n_components=5, landmarks=rule, random_state=0)
+    np.testing.assert_array_equal(model.fit(np.zeros((20, 2))).transform(np.ones((3, 2))), 0.0)

@@ -2,6 +2,7 @@
 
 import pickle
 import signal
+import time
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin.estimators._landmarks as landmarks
 from maxmargin import SVC, SVR, EmbeddedSVC
-from maxmargin.embeddings import Nystroem
-from maxmargin.embeddings.certificates import EmbeddedCertificate
-from maxmargin.kernels import Gaussian
+from maxmargin.embeddings import Nystroem, _base
+from maxmargin.embeddings.certificates import EmbeddedCertificate, ExactCertificate
+from maxmargin.kernels import Gaussian, User
 from synthetic import free_svc
 
 
@@ -181,3 +182,91 @@ def test_many_features_are_swept_and_solved_by_newton_where_that_is_not_enough(s
     model = SVC(gamma=1.0, landmarks=40, random_state=0).fit(X, y)
     assert model.solution_.solver == ("dual_cd" if sweeps == 400 else "newton")
     assert model.certificate_.relative_gap < 1e-3
+
+
+def in_common(A, B):
+    """Return the number of letters that two texts share, a kernel of their sets."""
+    return np.array([[len({*a} & {*b}) for b in B] for a in A], dtype=np.float64)
+
+
+def test_samples_of_a_plain_function_may_be_texts():
+    random = np.random.default_rng(0)
+    texts = ["".join(random.choice(list("abcdefgh"), 6)) for _ in range(100)]
+    y = np.array(["a" in text for text in texts])
+    model = SVC(kernel=in_common, landmarks=30, random_state=0).fit(texts, y)
+    assert model.score(texts, y) > 0.9
+    bounds, exact = model.exact_certificate(texts, y), SVC(kernel=in_common).fit(texts, y)
+    assert bounds.dual <= exact.certificate_.primal
+    assert exact.certificate_.dual <= bounds.upper
+    assert SVR(kernel=in_common, landmarks=30).fit(texts, y * 1.0).score(texts, y) > 0.5
+
+
+@pytest.mark.parametrize("model", [SVC(landmarks=20, tol=1e-8, random_state=0), SVR(landmarks=20)])
+def test_a_plain_function_is_bounded_as_the_kernel_that_it_is(model):
+    X, y = moons()
+    function = Gaussian(1.0).__call__
+    models = [clone(model).set_params(kernel=kernel) for kernel in (function, User(function))]
+    one, other = (model.fit(X, y).exact_certificate(X, y) for model in models)
+    assert one.primal == pytest.approx(other.primal, rel=1e-6)
+    assert one.dual == pytest.approx(other.dual, rel=1e-3)
+
+
+def test_a_pickled_model_says_that_it_has_no_dual_point():
+    X, y = moons()
+    model = SVC(landmarks=20, random_state=0).fit(X, y)
+    with pytest.raises(AttributeError, match=r"no dual point: fit SVC\(warm_start=True\)"):
+        pickle.loads(pickle.dumps(model)).exact_certificate(X, y)
+    model.set_params(warm_start=True).fit(X, y)
+    bounds = model.exact_certificate(X, y)
+    assert pickle.loads(pickle.dumps(model)).exact_certificate(X, y) == bounds
+
+
+@pytest.mark.parametrize("options", [{}, {"fit_intercept": False}])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_time_that_ends_before_there_are_features_leaves_a_constant(
+    n_classes, options, monkeypatch
+):
+    X, y = moons(3000)
+    y = y + (np.arange(3000) % n_classes == 2)
+    kernel_values = Gaussian.__call__
+
+    def slow(self, A, B):
+        time.sleep(0.01)
+        return kernel_values(self, A, B)
+
+    monkeypatch.setattr(_base, "_VALUES_PER_BLOCK", 1)
+    monkeypatch.setattr(Gaussian, "__call__", slow)
+    model = SVC(landmarks=20, random_state=0, max_time=1e-6, **options)
+    with pytest.warns(ConvergenceWarning, match="SVC was stopped by max_time"):
+        model.fit(X, y)
+    assert (model.predict(X) == model.predict(X[:1])).all()
+    assert "nothing proven yet" in model.certificate_.sentence()
+    monkeypatch.undo()
+    exact = SVC(**options).fit(X, y).certificate_
+    assert exact.dual <= model.certificate_.primal
+    bounds = model.exact_certificate(X, y)
+    assert isinstance(bounds, ExactCertificate)
+    assert bounds.dual <= exact.primal
+    assert exact.dual <= bounds.upper
+
+
+def test_time_counts_from_the_start_of_the_fit(monkeypatch):
+    X, y = moons(3000)
+    monkeypatch.setattr(_base, "_VALUES_PER_BLOCK", 1)
+    check = SVC._check_kind
+
+    def slow(self):
+        time.sleep(0.6)
+        return check(self)
+
+    monkeypatch.setattr(SVC, "_check_kind", slow)
+    limits = []
+    coordinates = landmarks.TriangularNystroem._coordinates
+
+    def limited(self, X, until):
+        limits.append(until - time.perf_counter())
+        return coordinates(self, X)
+
+    monkeypatch.setattr(landmarks.TriangularNystroem, "_coordinates", limited)
+    SVC(landmarks=20, random_state=0, max_time=1000.0).fit(X, y)
+    assert limits[0] <= 999.4

@@ -177,9 +177,12 @@ def test_affinities_in_two_directions_are_averaged_and_told():
 
 def test_an_isolated_row_is_told_and_leaves_the_others_finite():
     X = np.vstack([roll(100) / 10.0, [[1e4] * 3]])
-    with pytest.warns(UserWarning, match="pieces"):
-        Z = LaplacianEigenmaps(affinity="rbf").fit_transform(X)
+    with pytest.warns(UserWarning, match="1 rows have no neighbour"):
+        Z = LaplacianEigenmaps(affinity="rbf", gamma=0.5).fit_transform(X)
     assert np.isfinite(Z).all()
+    assert not Z[-1].any()
+    alone = LaplacianEigenmaps(affinity="rbf", gamma=0.5).fit_transform(X[:-1])
+    np.testing.assert_allclose(Z[:-1], alone, atol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,13 @@
-"""What the embeddings share: rows in, blocks of rows in threads, signs, rows that are known."""
+"""What the embeddings share: rows in, blocks of rows in threads, signs, weights."""
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -20,9 +19,6 @@ from maxmargin.runtime.threads import in_threads, n_threads
 #: Values held at a time by one thread, few enough to stay in its cache; rows at least, as products
 #: of fewer with a large matrix are slow.
 _VALUES_PER_BLOCK, _LEAST_ROWS = 2**18, 256
-
-#: Bytes of a row that are kept as they are.
-_LONG = 256
 
 
 class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -56,17 +52,24 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
 
 def in_blocks(
-    function: Callable[[slice], Array], out: Array, width: int, n_jobs: int | None
+    function: Callable[[slice], Array],
+    out: Array,
+    width: int,
+    n_jobs: int | None,
+    until: float = math.inf,
 ) -> Array:
     """Fill `out` with function(rows), some rows at a time, each with `width` values on the way.
 
-    Ctrl-C is heard between blocks.
+    Between blocks Ctrl-C is heard, and the clock: blocks left at `until` are a TimeoutError.
     """
     n, step = len(out), max(_LEAST_ROWS, _VALUES_PER_BLOCK // max(1, width))
     pieces = [slice(begin, min(n, begin + step)) for begin in range(0, n, step)]
+    late = False
 
     def fill(rows: slice) -> None:
-        if not interrupt.pressed:
+        nonlocal late
+        late = late or time.perf_counter() > until
+        if not (late or interrupt.pressed):
             out[rows] = function(rows)
 
     with interruptible() as interrupt:
@@ -74,6 +77,8 @@ def in_blocks(
             in_threads(fill, pieces, n_threads(n_jobs))
         if interrupt.pressed:
             raise KeyboardInterrupt
+    if late:
+        raise TimeoutError
     return out
 
 
@@ -83,48 +88,15 @@ def signs_of(vectors: Array) -> Array:
     return np.where(vectors[largest, np.arange(vectors.shape[1])] < 0.0, -1.0, 1.0)
 
 
-class KnownRows:
-    """Finds rows that are exactly among those of X."""
-
-    def __init__(self, X: Matrix) -> None:
-        self._places: dict[bytes, int] = {}
-        for place, key in enumerate(_keys(X)):
-            self._places.setdefault(key, place)
-
-    def find(self, X: Matrix) -> NDArray[np.intp]:
-        """Return the place of each row, −1 where there is none."""
-        return np.array([self._places.get(key, -1) for key in _keys(X)], dtype=np.intp)
-
-
-def _keys(X: Matrix) -> list[bytes]:
-    """Return a digest of each row in float64, −0 as 0."""
-    if not sparse.issparse(X):
-        values = np.ascontiguousarray(X, dtype=np.float64) + 0.0
-        return [_digest(row.tobytes()) for row in values]
-    rows = X.tocsr().astype(np.float64)
-    rows.sum_duplicates()
-    rows.eliminate_zeros()
-    columns = rows.indices.astype(np.int64)
-    return [
-        _digest(columns[begin:end].tobytes() + rows.data[begin:end].tobytes())
-        for begin, end in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
-    ]
-
-
-def _digest(row: bytes) -> bytes:
-    """Return 16 bytes that no two rows share in practice: rows of affinities are long."""
-    return row if len(row) <= _LONG else blake2b(row, digest_size=16).digest()
-
-
 def check_weights(sample_weight: Any, n: int) -> Array:
-    """Return a weight of at least 0 for each of n rows."""
+    """Return a weight of at least 0 for each of n rows; one below 0 leaves a row out, as 0 does."""
     if sample_weight is None:
         return np.ones(n)
     weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (n,) or not np.isfinite(weight).all() or weight.min() < 0.0:
+    if weight.shape != (n,) or not np.isfinite(weight).all():
+        raise ValueError(f"sample_weight must be {n} finite numbers, one for each row.")
+    if weight.max() <= 0.0:
         raise ValueError(
-            f"sample_weight must be {n} finite numbers of at least 0, one for each row."
+            "sample_weight is zero or less for every row: give at least one a positive one."
         )
-    if not weight.any():
-        raise ValueError("sample_weight is zero for every row: give at least one a positive one.")
-    return weight
+    return np.maximum(weight, 0.0)

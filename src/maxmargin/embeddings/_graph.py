@@ -19,9 +19,28 @@ _LOST = 1e-20
 #: Difference of a graph from its transpose, beside its largest value, that is not rounding.
 _SKEW = 1e-10
 
+#: Distances that are rounding, as a share of the median of those to the farthest stored neighbours:
+#: a row's distance from itself is no more where it comes from products of rows.
+_NO_DISTANCE = 1e-6
+
+#: Values whose squares, and a share of these, are numbers of double precision.
+_LEAST, _LARGEST = 1e-140, 1e140
+
 
 def neighbours(X: Matrix, count: int, n_jobs: int | None) -> NearestNeighbors:
+    """Return the search for neighbours among the rows."""
+    refuse_extreme(X, least=_LEAST)
     return NearestNeighbors(n_neighbors=count, n_jobs=n_jobs).fit(X)
+
+
+def refuse_extreme(X: Matrix, least: float = 0.0) -> None:
+    """Refuse rows with squares beyond double precision: they have no distances."""
+    largest = max(float(X.max()), -float(X.min()))
+    if largest > _LARGEST or 0.0 < largest < least:
+        raise ValueError(
+            f"The values of X are of size {largest:.0e}: their squares, and so distances, are"
+            " beyond double precision. Scale X."
+        )
 
 
 def as_affinities(W: Any) -> Any:
@@ -84,12 +103,13 @@ def _links(W: Any) -> Any:
     return sparse.csr_matrix(_LOST * root * root[:, np.newaxis] < W)
 
 
-def warn_of_isolated(count: int) -> None:
+def warn_of_isolated(count: int, stacklevel: int) -> None:
+    """Say what becomes of rows without neighbours; `stacklevel` is that of the caller."""
     warnings.warn(
         f"{count} rows have no neighbour among the training rows; their coordinates are 0, the"
         " centre of the embedding.",
         UserWarning,
-        stacklevel=4,
+        stacklevel=stacklevel + 1,
     )
 
 
@@ -119,14 +139,28 @@ def refuse_few(graph: Any, count: int) -> None:
         )
 
 
-def zero_distances(graph: Any) -> NDArray[np.intp]:
-    """Return for each row of a distance graph a training row at distance 0; −1: there is none."""
+def no_distance(graph: Any) -> float:
+    """Return up to what a distance of the training graph is that of equal rows."""
+    farthest = np.maximum.reduceat(graph.data, graph.indptr[:-1])
+    return _NO_DISTANCE * float(np.median(farthest))
+
+
+def equals_in(graph: Any, most: float) -> NDArray[np.intp]:
+    """Return for each row of a distance graph a training row at no distance; −1: there is none."""
     graph = graph.tocsr()
-    at = np.flatnonzero(graph.data == 0.0)
+    at = np.flatnonzero(graph.data <= most)
     rows = np.searchsorted(graph.indptr, at, side="right") - 1
     found = np.full(graph.shape[0], -1, dtype=np.intp)
     found[rows[::-1]] = graph.indices[at[::-1]]
     return found
+
+
+def sets_of_equals(graph: Any, most: float) -> NDArray[np.intp]:
+    """Return the number of the set of equal rows that each row of a square distance graph is in."""
+    rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+    at = graph.data <= most
+    equal = sparse.csr_matrix((np.ones(at.sum()), (rows[at], graph.indices[at])), graph.shape)
+    return np.asarray(connected_components(equal, directed=False)[1], dtype=np.intp)
 
 
 def barycentric_weights(near: Array, rows: Array, count: int, reg: float) -> Array:
@@ -141,5 +175,11 @@ def barycentric_weights(near: Array, rows: Array, count: int, reg: float) -> Arr
     trace = np.trace(gram, axis1=1, axis2=2)
     places = np.arange(count)
     gram[:, places, places] += np.where(trace > 0.0, reg * trace, reg)[:, np.newaxis]
-    weights = np.linalg.solve(gram, np.ones((len(rows), count, 1)))[..., 0]
+    try:
+        weights = np.linalg.solve(gram, np.ones((len(rows), count, 1)))[..., 0]
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            f"reg={reg:g} leaves the neighbours of a row without weights: the Gram matrix of their"
+            " differences is singular. Raise reg."
+        ) from None
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))

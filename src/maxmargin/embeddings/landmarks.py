@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from maxmargin.data.arrays import Array, Matrix
-from maxmargin.embeddings._base import KnownRows
+from maxmargin.embeddings._known import KnownRows
 from maxmargin.kernels import Kernel
 
 #: Rows drawn between two updates of the distances, and rows among which landmarks are sought for
@@ -38,7 +38,8 @@ def draw_landmarks(
     if len(rows) > _CANDIDATES * m:
         rows = np.sort(random.choice(rows, _CANDIDATES * m, replace=False))
     draw = {"kmeans++": _by_distance, "rpcholesky": _by_residual}[rule]
-    return np.sort(rows[draw(kernel, X[rows], weight[rows], m, random)])
+    found = draw(kernel, X[rows], weight[rows], m, random)
+    return np.sort(rows[found]) if len(found) else rows[:1]  # all images are 0
 
 
 def _distinct(X: Matrix, rows: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -12,19 +12,23 @@ from sklearn.neighbors import NearestNeighbors
 
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_count, check_positive
-from maxmargin.embeddings._base import Embedding, KnownRows, in_blocks, signs_of
+from maxmargin.embeddings._base import in_blocks, signs_of
 from maxmargin.embeddings._graph import (
     as_affinities,
     barycentric_weights,
+    equals_in,
     nearest_stored,
     neighbours,
+    no_distance,
     pieces_of,
+    refuse_extreme,
     refuse_few,
     refuse_negative,
     refuse_negative_distances,
+    sets_of_equals,
     warn_of_isolated,
-    zero_distances,
 )
+from maxmargin.embeddings._known import KnownRows, Manifold
 from maxmargin.embeddings._spectra import normalized_eigenvectors, smallest_of_reconstruction
 from maxmargin.kernels import Gaussian, Kernel, as_kernel
 from maxmargin.kernels.pairwise import plain
@@ -36,7 +40,7 @@ _GRAPHS = ("nearest_neighbors", "precomputed_nearest_neighbors")
 _AFFINITIES = ("rbf", "precomputed", *_GRAPHS)
 
 
-class LaplacianEigenmaps(Embedding):
+class LaplacianEigenmaps(Manifold):
     """Laplacian eigenmaps (Belkin and Niyogi, 2003) of training rows, and of new ones.
 
     With affinities W, their sums d_i = Σ_j W_ij and the eigenvectors v_k of D^(−½) W D^(−½), the
@@ -45,9 +49,10 @@ class LaplacianEigenmaps(Embedding):
 
         e_k(x) = (1/λ_k) Σ_i W(x, x_i) e_k(x_i) / Σ_i W(x, x_i),
 
-    which at the training rows are the coordinates themselves; where λ_k is 0, the formula says
-    nothing and e_k(x) is 0. Signs are fixed: the largest
-    coordinate of the training rows is positive.
+    which at the training rows, whose affinity to themselves does not count, are the coordinates
+    themselves; where λ_k is 0, the formula says nothing and e_k(x) is 0. Equal training rows have
+    the mean of their coordinates. A row without neighbours has coordinates of 0. Signs are fixed:
+    the largest coordinate of the training rows is positive.
 
     Parameters
     ----------
@@ -62,7 +67,7 @@ class LaplacianEigenmaps(Embedding):
     gamma : float or None, default=None
         Of "rbf"; None: 1/n_features.
     n_neighbors : int or None, default=None
-        Each row counts itself; None: n_samples/10, at least 1.
+        Each row counts itself; None: n_samples/10, at least 2.
     n_jobs : int or None, default=None
         Threads of the search for neighbours, and of kernel values with new rows.
 
@@ -84,9 +89,6 @@ class LaplacianEigenmaps(Embedding):
     >>> embedding.transform(X[300:]).shape
     (300, 2)
     """
-
-    embedding_: Array
-    _known: KnownRows | None
 
     def __init__(
         self,
@@ -117,14 +119,25 @@ class LaplacianEigenmaps(Embedding):
         if n < 3:
             raise ValueError(f"n_samples = {n}: a graph to embed needs 3 samples at least.")
         W = _without_diagonal(self._training_affinities(X))
-        self._embed(W, pieces_of(W, k), min(k, n - 1))
-        by_graph = self.affinity == "precomputed_nearest_neighbors"
-        self._known = None if by_graph else KnownRows(X)
+        linked = np.flatnonzero(W.sum(axis=1))
+        self._isolated = ~np.isin(np.arange(n), linked)
+        if len(linked) == 0:
+            raise ValueError(
+                "No row has an affinity to another. Raise n_neighbors, or use a wider kernel."
+            )
+        if len(linked) < n:
+            warn_of_isolated(n - len(linked), stacklevel=2)
+            W = W[linked][:, linked]
+        coordinates = np.zeros((n, min(k, len(linked) - 1)))
+        coordinates[linked] = self._eigenvectors(W, pieces_of(W, k), coordinates.shape[1])
+        if self.affinity == "precomputed_nearest_neighbors":
+            self._no_distance = no_distance(X)
+            self._keep(coordinates, sets_of_equals(X, self._no_distance))
+        else:
+            self._known = KnownRows(X)
+            self._keep(coordinates, self._known.find(X))
+        self._sparse = sparse.issparse(X)
         return self
-
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
-        """Embed the rows of X and return their coordinates."""
-        return self.fit(X, y).embedding_
 
     def _training_affinities(self, X: Matrix) -> Any:
         """Return W of the training rows, and keep what makes that of new ones."""
@@ -132,7 +145,7 @@ class LaplacianEigenmaps(Embedding):
         if self.affinity == "precomputed":
             return as_affinities(X)
         if self.affinity in _GRAPHS:
-            count = max(n // 10, 1) if self.n_neighbors is None else self.n_neighbors
+            count = max(n // 10, 2) if self.n_neighbors is None else self.n_neighbors
             self.n_neighbors_ = check_count("n_neighbors", count, advice="10 is usual.")
             if self.n_neighbors_ > n:
                 raise ValueError(
@@ -165,29 +178,20 @@ class LaplacianEigenmaps(Embedding):
         gamma = 1.0 / X.shape[1] if self.gamma is None else self.gamma
         return Gaussian(check_positive("gamma", gamma, advice="None: 1/n_features.")).fitted(X)
 
-    def _embed(self, W: Any, pieces: NDArray[np.int32], k: int) -> None:
-        """Keep the eigenvectors that follow the constant one."""
+    def _eigenvectors(self, W: Any, pieces: NDArray[np.int32], k: int) -> Array:
+        """Return coordinates from the eigenvectors that follow the constant one."""
         values, vectors = normalized_eigenvectors(W, pieces, k + 1)
-        degree = np.asarray(W.sum(axis=1)).ravel()
-        coordinates = vectors / np.sqrt(np.where(degree == 0.0, 1.0, degree))[:, np.newaxis]
-        self.embedding_ = np.ascontiguousarray((coordinates * signs_of(coordinates))[:, 1:])
+        coordinates = vectors / np.sqrt(np.asarray(W.sum(axis=1)).reshape(-1, 1))
         self.eigenvalues_ = values[1:]
+        return np.asarray((coordinates * signs_of(coordinates))[:, 1:])
 
-    def transform(self, X: Any) -> Array:
-        """Return the coordinates of each row; those of a training row are its own.
-
-        Of a row without neighbours they are 0, with a warning.
-        """
-        X = self._new_rows(X)
-        known = zero_distances(_distances(X)) if self._known is None else self._known.find(X)
-        out, new = np.empty((X.shape[0], self.embedding_.shape[1])), known < 0
-        out[~new] = self.embedding_[known[~new]]
-        if new.any():
-            out[new] = self._extended(X[np.flatnonzero(new)])
-        return out
+    def _find(self, X: Matrix) -> NDArray[np.intp]:
+        if self.affinity == "precomputed_nearest_neighbors":
+            return equals_in(_distances(X), self._no_distance)
+        known = super()._find(X)
+        return np.where(self._isolated[known], -1, known)
 
     def _extended(self, X: Matrix) -> Array:
-        """Return the coordinates of rows that are not among the training rows."""
         known = np.abs(self.eigenvalues_) > _ROUNDING
         divisor = np.where(known, self.eigenvalues_, np.inf)
         weighted = np.hstack([self.embedding_ / divisor, np.ones((len(self.embedding_), 1))])
@@ -204,7 +208,7 @@ class LaplacianEigenmaps(Embedding):
         degree = sums[:, -1:]
         isolated = degree[:, 0] == 0.0
         if isolated.any():
-            warn_of_isolated(int(isolated.sum()))
+            warn_of_isolated(int(isolated.sum()), stacklevel=3)
         return np.asarray(sums[:, :-1] / np.where(degree == 0.0, 1.0, degree))
 
     def _affinities(self, X: Matrix) -> Any:
@@ -213,22 +217,20 @@ class LaplacianEigenmaps(Embedding):
             return refuse_negative(X)
         others = max(1, getattr(self, "n_neighbors_", 1) - 1)  # besides the row itself
         if self.affinity == "nearest_neighbors":
+            refuse_extreme(X)
             return self._search.kneighbors_graph(X, n_neighbors=others)
         if self.affinity == "precomputed_nearest_neighbors":
             return nearest_stored(_distances(X), others)
         return refuse_negative(self.kernel_(X, self._training_rows))
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.embedding_.shape[1])
 
-
-class LocallyLinearEmbedding(Embedding):
+class LocallyLinearEmbedding(Manifold):
     """Locally linear embedding (Roweis and Saul, 2000) of training rows, and of new ones.
 
     Each row is made up of its neighbours with barycentric weights, which sum to 1; the coordinates
     are those that the same weights make up best. A new row has the coordinates that its weights
-    make of those of its neighbours (Saul and Roweis, 2003); a training row has its own.
+    make of those of its neighbours (Saul and Roweis, 2003); a training row has its own, equal ones
+    the mean of theirs.
 
     Parameters
     ----------
@@ -257,8 +259,6 @@ class LocallyLinearEmbedding(Embedding):
     (200, 2)
     """
 
-    embedding_: Array
-    _known: KnownRows
     _search: NearestNeighbors
     _training_rows: Matrix
 
@@ -299,25 +299,16 @@ class LocallyLinearEmbedding(Embedding):
         values, vectors = smallest_of_reconstruction(
             (apart.T @ apart).tocsr(), pieces_of(graph, k), k + 1
         )
-        self.embedding_ = np.ascontiguousarray((vectors * signs_of(vectors))[:, 1:])
+        self._keep((vectors * signs_of(vectors))[:, 1:], self._known.find(X))
+        self._sparse = sparse.issparse(X)
         self.reconstruction_error_ = float(values[1:].sum())
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
-        """Embed the rows of X and return their coordinates."""
-        return self.fit(X, y).embedding_
-
-    def transform(self, X: Any) -> Array:
-        """Return the coordinates of each row; those of a training row are its own."""
-        X = self._new_rows(X)
-        known = self._known.find(X)
-        out, new = np.empty((X.shape[0], self._n_features_out)), np.flatnonzero(known < 0)
-        out[known >= 0] = self.embedding_[known[known >= 0]]
-        if len(new):
-            index = self._search.kneighbors(X[new], return_distance=False)
-            weights = self._weights(X[new], index)
-            out[new] = (weights[:, np.newaxis] @ self.embedding_[index])[:, 0]
-        return out
+    def _extended(self, X: Matrix) -> Array:
+        refuse_extreme(X)
+        index = self._search.kneighbors(X, return_distance=False)
+        weights = self._weights(X, index)
+        return np.asarray((weights[:, np.newaxis] @ self.embedding_[index])[:, 0])
 
     def _weights(self, X: Matrix, index: NDArray[np.intp]) -> Array:
         """Return the barycentric weights of each row on its neighbours."""
@@ -333,10 +324,6 @@ class LocallyLinearEmbedding(Embedding):
 
         width = index.shape[1] * (X.shape[1] + index.shape[1])
         return in_blocks(block, np.empty(index.shape), width, self.n_jobs)
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.embedding_.shape[1])
 
 
 def _distances(X: Matrix) -> Any:

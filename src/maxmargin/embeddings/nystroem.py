@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -127,8 +128,8 @@ class Nystroem(KernelEmbedding):
         """Return the coordinates of each row."""
         return self._coordinates(self._new_rows(X))
 
-    def _coordinates(self, X: Matrix) -> Array:
-        """Return the coordinates of rows that were checked, a block at a time."""
+    def _coordinates(self, X: Matrix, until: float = math.inf) -> Array:
+        """Return the coordinates of rows that were checked, a block at a time, by that time."""
         out = np.empty((X.shape[0], self._n_features_out), dtype=self._type(X))
         normalization = self.normalization_.astype(out.dtype)
         times = times_triangular if is_triangular(normalization) else np.matmul
@@ -137,7 +138,7 @@ class Nystroem(KernelEmbedding):
             values = self.kernel_(X[rows], self.basis_).astype(out.dtype, copy=False)
             return np.asarray(times(values, normalization))
 
-        return in_blocks(block, out, self.basis_.shape[0], self.n_jobs)
+        return in_blocks(block, out, self.basis_.shape[0], self.n_jobs, until)
 
     def expansion(self, w: Array, b: float) -> tuple[Array, float]:
         """Return f(x) = ⟨w, embedding of x⟩ + b as Σ c_j k(basis_j, x) + b': c and b'."""

@@ -21,6 +21,7 @@ from maxmargin.kernels import Kernel
 from maxmargin.losses import EPSILON_INSENSITIVE, HINGE, Loss, regression_loss
 from maxmargin.multiclass.decomposition import binary_targets, pair_targets
 from maxmargin.objectives.base import Intercept
+from maxmargin.solution import Solution
 
 
 class Posing:
@@ -72,12 +73,13 @@ class Posing:
 
 def bounds_in_kernel_space(
     svm: Any,
+    solutions: tuple[Solution, ...],
     embedding: Any,
     X: Matrix,
     posing: Posing,
     max_values: float,
 ) -> ExactCertificate | ExactEstimate:
-    """Judge a linear machine on an embedding of kernel values as a kernel machine."""
+    """Judge a linear machine on an embedding of kernel values, and its solutions, there."""
     if not is_infinite(max_values):
         check_positive("max_values", max_values, advice="It counts kernel values; inf: no limit.")
     loss, free = _bounded_loss(svm), _free_intercept(svm)
@@ -90,7 +92,7 @@ def bounds_in_kernel_space(
         )
     kernel: Kernel = embedding.kernel_
     exact = ExactProblem(kernel, X, embedding.basis_, loss, free, embedding.n_jobs)
-    return exact_bounds(exact, posing.approximations(svm.solutions_, expansions), max_values)
+    return exact_bounds(exact, posing.approximations(solutions, expansions), max_values)
 
 
 def _bounded_loss(svm: Any) -> Loss:

@@ -105,6 +105,7 @@ class CertifiedModel(CostMixin, SamplesMixin, Reported, CallbackSupportMixin, Ba
 
     solutions_: tuple[Solution, ...]
     n_features_in_: int
+    _on_coordinates = False  # whether the columns of X are what an embedding made them
     _works_for = ""  # name of the estimator whose engine this is, which gives the warnings
     _no_limit: tuple[int | None, ...] = (None, -1)  # values of max_iter; -1 is scikit-learn's
 
@@ -302,7 +303,7 @@ class CertifiedModel(CostMixin, SamplesMixin, Reported, CallbackSupportMixin, Ba
         if unproven := self._unproven():
             statuses = {solution.status for solution in self.solutions_} - {Status.OPTIMAL}
             kernel_only = statuses == {Status.STATIONARY}  # of every fit with that kernel
-            text = f"{unproven}{scale_advice(X)}"
+            text = unproven if self._on_coordinates else f"{unproven}{scale_advice(X)}"
             warn(text, ConvergenceWarning, anywhere=kernel_only)
         elif found := self._data_warning(X) or data_warning():
             warn(f"{type(self).__name__} is fitted, but {found}", DataWarning)

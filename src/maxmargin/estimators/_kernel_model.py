@@ -198,7 +198,10 @@ class KernelModel(KernelBase):
 
     @property
     def n_support_(self) -> NDArray[np.int32]:
-        """Number of support vectors of each class, or of all where there are none."""
+        """Number of support vectors of each class, or of all where there are none.
+
+        Equal rows that were fitted as one count once here, and each in `certificate_`.
+        """
         self._solved("number of support vectors")
         return self._n_support
 

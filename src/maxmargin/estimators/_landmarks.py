@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,9 +11,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.callback import with_callbacks
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from maxmargin.certificate import Certificate, Status
+from maxmargin.certificate import Certificate, Status, relative
 from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import check_count
 from maxmargin.data.targets import class_numbers
@@ -23,11 +24,14 @@ from maxmargin.embeddings.certificates import (
     ExactEstimate,
 )
 from maxmargin.estimators._approximate import Posing, bounds_in_kernel_space
+from maxmargin.estimators._checks import checked_targets
 from maxmargin.estimators._cost import CostEstimate, CostMixin, Part, Sampled
 from maxmargin.estimators._kernel_model import KernelModel
 from maxmargin.estimators._posed import Posed
 from maxmargin.estimators.linear import LinearSVC, LinearSVR
+from maxmargin.multiclass.kernel_problems import positions
 from maxmargin.runtime.delegated import Delegated
+from maxmargin.solution import Solution
 
 #: Least seconds left to the linear engine after the features were made.
 _LEAST_TIME = 1e-3
@@ -68,10 +72,13 @@ class LandmarkModel(KernelModel):
         posed: Posed,
         y: Any,
         cost: Array,
+        begin: float,
         data_warning: Callable[[], str] = str,
     ) -> Delegated:
-        """Solve the problem in the span of landmarks, and keep what predictions need."""
-        begin = time.perf_counter()
+        """Solve the problem in the span of landmarks, and keep what predictions need.
+
+        Time counts from `begin`; if it ends before there are features, f is a constant.
+        """
         engine._works_for = type(self).__name__
         delegated = Delegated(self, posed.X, posed.y)
         m = check_count("landmarks", self.landmarks, advice="None: the exact problem.")
@@ -83,13 +90,15 @@ class LandmarkModel(KernelModel):
         space = TriangularNystroem(
             posed.kernel,
             n_components=m,
-            dtype=self._type_of_features(posed.X.shape[0]),
+            dtype=self._type_of_features(posed.samples.shape[0]),
             random_state=self._seeds(1)[0],
             n_jobs=self.n_jobs,
         ).fit(posed.samples, sample_weight=(cost > 0.0).astype(np.float64))
-        Z = space.transform(posed.samples)
+        Z, late = self._features(space, posed.samples, begin)
         fit = partial(_fit_within, delegated, engine, Z, y, cost)
         self._solve_linear(engine, fit, Z.shape[1], begin)
+        if late:
+            engine.solutions_ = tuple(map(_without_features, engine.solutions_))
         self._space, self._engine = space, engine
         self.solutions_ = engine.solutions_
         coef = np.atleast_2d(engine.coef_) @ space.normalization_.T
@@ -100,6 +109,16 @@ class LandmarkModel(KernelModel):
         self._finish(posed.samples, coef, support, posed.kernel)
         self._warn_if_unproven(posed.samples, data_warning)
         return delegated
+
+    def _features(self, space: Nystroem, samples: Matrix, begin: float) -> tuple[Array, bool]:
+        """Return the features, of a space without any if time ends before; and whether it does."""
+        left = self._time_left(begin)
+        until = math.inf if left is None else time.perf_counter() + left
+        try:
+            return space._coordinates(samples, until), False
+        except TimeoutError:
+            space.normalization_ = np.zeros((len(space.normalization_), 1))
+            return np.zeros((samples.shape[0], 1)), True
 
     def _solve_linear(
         self, engine: Any, fit: Callable[[], None], n_features: int, begin: float
@@ -167,17 +186,40 @@ class LandmarkModel(KernelModel):
     def _exact_bounds(
         self, X: Any, posing: Posing, cost: Array, max_values: float
     ) -> ExactCertificate | ExactEstimate:
-        samples = self._posed(X, None, cost).samples
-        return bounds_in_kernel_space(self._engine, self._space, samples, posing, max_values)
+        solutions = self._solved_here("dual point")
+        samples = X if self._function else self._posed(X, None, cost).samples
+        return bounds_in_kernel_space(
+            self._engine, solutions, self._space, samples, posing, max_values
+        )
 
-    def _check_approximate(self) -> None:
-        """Refuse the question where there is no approximation."""
+    def _check_approximate(self, X: Any, y: Any, **numeric: bool) -> Any:
+        """Return the samples and targets, or refuse the question where nothing is approximate.
+
+        Samples whose kernel is a plain function are their positions, as at the fit.
+        """
         check_is_fitted(self)
         if self._space is None:
             raise AttributeError(
                 f"{type(self).__name__} was fitted without landmarks: certificate_ is that of the"
                 " exact problem."
             )
+        if self._function:
+            return positions(_num_samples(X)), checked_targets(y, _num_samples(X), **numeric)
+        return self._check_rows(X, y, reset=False, **numeric)
+
+
+def _without_features(solution: Solution) -> Solution:
+    """Return what a constant f is among those in the span of landmarks: P ≥ 0 is all there is."""
+    found = solution.certificate
+    certificate = replace(
+        found,
+        dual=0.0,
+        gap=found.primal,
+        relative_gap=relative(found.primal, 0.0),
+        kkt_violation=math.nan,
+        status=Status.STOPPED_BY_TIME,
+    )
+    return replace(solution, certificate=certificate)
 
 
 def _fit_within(delegated: Delegated, engine: Any, Z: Matrix, y: Any, cost: Array) -> None:

@@ -42,7 +42,8 @@ class LinearModel(CertifiedModel):
     """f(x) = <w, x> + b, fitted by any solver, with the certificate of the fit."""
 
     def _data_warning(self, X: Matrix) -> str:
-        return wild_scales(X).strip().replace("The", "the", 1)
+        found = "" if self._on_coordinates else wild_scales(X)
+        return found.strip().replace("The", "the", 1)
 
     def _intercept(self) -> Intercept:
         if not self.fit_intercept:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -86,6 +83,14 @@ class EmbeddedModel(CostMixin, CallbackSupportMixin, MetaEstimatorMixin, BaseEst
         embedding = Nystroem(random_state=0) if self.embedding is None else self.embedding
         return embedding, self._default_svm() if self.svm is None else self.svm
 
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters; those of a part that is None are set in the part that it stands for."""
+        for name, part in zip(("embedding", "svm"), self._parts(), strict=True):
+            nested = any(key.startswith(f"{name}__") for key in params)
+            if nested and params.get(name, getattr(self, name)) is None:
+                params[name] = part
+        return super().set_params(**params)
+
     def _checked_parts(self) -> tuple[Any, Any]:
         """Return both, or say which cannot be a part."""
         embedding, svm = self._parts()
@@ -99,6 +104,13 @@ class EmbeddedModel(CostMixin, CallbackSupportMixin, MetaEstimatorMixin, BaseEst
             raise ValueError(f"svm must be a {kind}, got {svm!r}. {type(self).__name__} is one.")
         return embedding, svm
 
+    def _new_parts(self) -> tuple[Any, Any]:
+        """Return copies of both to fit."""
+        embedding, svm = (clone(part) for part in self._checked_parts())
+        if isinstance(svm, CertifiedModel):
+            svm._on_coordinates = True
+        return embedding, svm
+
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the embedding to X, and the machine to the coordinates and y.
@@ -106,7 +118,7 @@ class EmbeddedModel(CostMixin, CallbackSupportMixin, MetaEstimatorMixin, BaseEst
         The weights go to the machine, and to the embedding if it takes any.
         """
         with unchanged_on_failure(self):
-            embedding, svm = (clone(part) for part in self._checked_parts())
+            embedding, svm = self._new_parts()
             validate_data(self, X, skip_check_array=True)
             delegated = Delegated(self, X, y)
             weights = {} if sample_weight is None else {"sample_weight": sample_weight}
@@ -114,7 +126,7 @@ class EmbeddedModel(CostMixin, CallbackSupportMixin, MetaEstimatorMixin, BaseEst
                 Z = embedding.fit(X, y, **weights).transform(X)
             else:
                 Z = embedding.fit_transform(X, y)
-            with _no_advice_on_coordinates(), delegated.part("linear machine", svm):
+            with delegated.part("linear machine", svm):
                 self.svm_ = svm.fit(Z, flat_targets(y), **weights)
             self.embedding_ = embedding
             delegated.end()
@@ -125,7 +137,7 @@ class EmbeddedModel(CostMixin, CallbackSupportMixin, MetaEstimatorMixin, BaseEst
             first = not hasattr(self, "svm_")
             validate_data(self, X, skip_check_array=True, reset=first)
             if first:
-                self.embedding_, self.svm_ = (clone(part) for part in self._checked_parts())
+                self.embedding_, self.svm_ = self._new_parts()
             self.embedding_.partial_fit(X)
             self.svm_.partial_fit(self.embedding_.transform(X), y, **more)
         return self
@@ -194,12 +206,12 @@ class EmbeddedModel(CostMixin, CallbackSupportMixin, MetaEstimatorMixin, BaseEst
         is an `ExactEstimate`.
         """
         check_is_fitted(self)
-        embedding, svm = self.embedding_, self.svm_
-        if isinstance(embedding, Pipeline) and len(embedding) > 1:  # scaled rows, for example
-            X, embedding = embedding[:-1].transform(X), embedding[-1]
+        svm, embedding, X = self.svm_, *_last_step(self.embedding_, X)
         if not hasattr(embedding, "expansion"):
+            kind = type(embedding)
+            name = embedding if kind is str else f"{kind.__name__} of {kind.__module__}"
             raise ValueError(
-                f"exact_certificate: {type(embedding).__name__} of {type(embedding).__module__} has"
+                f"exact_certificate: {name} has"
                 " no images in the space of a fixed kernel, so there is no exact problem:"
                 " certificate_ is all that can be proven, in this embedding. Use Nystroem or"
                 " KernelPCA of maxmargin.embeddings, last in a pipeline."
@@ -209,13 +221,23 @@ class EmbeddedModel(CostMixin, CallbackSupportMixin, MetaEstimatorMixin, BaseEst
                 "exact_certificate needs the dual point of a machine of maxmargin, got"
                 f" svm={svm!r}. Use LinearSVC, LinearSVR or PegasosClassifier of maxmargin."
             )
-        rows = embedding._new_rows(X)
+        solutions, rows = svm._solved_here("dual point"), embedding._new_rows(X)
         cost = sample_costs(rows, getattr(svm, "C", None), svm.lam, sample_weight)
         posing = self._posing(flat_targets(y), cost)
-        return bounds_in_kernel_space(svm, embedding, rows, posing, max_values)
+        return bounds_in_kernel_space(svm, solutions, embedding, rows, posing, max_values)
 
     def _posing(self, y: Any, cost: Array) -> Posing:
         raise NotImplementedError
+
+
+def _last_step(embedding: Any, X: Any) -> tuple[Any, Any]:
+    """Return the last step of a pipeline that does anything, and the rows that reach it."""
+    while isinstance(embedding, Pipeline):
+        steps = [step for _, step in embedding.steps if step not in (None, "passthrough")]
+        *before, embedding = steps or ["passthrough"]
+        for step in before:  # scales rows, for example
+            X = step.transform(X)
+    return embedding, X
 
 
 class EmbeddedSVC(ClassifierMixin, EmbeddedModel):  # noqa: D101 - the docstring is composed
@@ -327,11 +349,3 @@ class EmbeddedSVR(RegressorMixin, EmbeddedModel):  # noqa: D101 - the docstring 
 
     def _posing(self, y: Any, cost: Array) -> Posing:
         return Posing([np.arange(len(cost))], [real_targets(y)], cost)
-
-
-@contextmanager
-def _no_advice_on_coordinates() -> Iterator[None]:
-    """Keep quiet about coordinates of different size: they are what the embedding made them."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"\w+ is fitted\. The columns of X", UserWarning)
-        yield

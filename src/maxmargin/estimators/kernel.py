@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -139,6 +140,7 @@ class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
         """Fit to the rows of X with labels y; `sample_weight` multiplies C."""
+        begin = time.perf_counter()
         check_one_label(self, y)
         X, y = self._training(X, y)
         classes = labels_of(y)
@@ -152,7 +154,7 @@ class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
         posed = self._posed(X, y, weighted, class_members(y, classes))
         self._forget_space()
         if self.landmarks is not None:
-            self._fit_landmarks(posed, y, cost)
+            self._fit_landmarks(posed, y, cost, begin)
             self._probabilities = self._engine._probabilities
             return self
         groups, own_cost = groups_of(self, posed, cost), cost
@@ -185,7 +187,7 @@ class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
         self._refuse_inseparable(sides, tasks, posed.samples)
         return progress
 
-    def _fit_landmarks(self, posed: Posed, y: Any, cost: Array) -> None:
+    def _fit_landmarks(self, posed: Posed, y: Any, cost: Array, begin: float) -> None:
         if self.multi_class == "crammer_singer" or self._hard():
             raise ValueError(
                 f"landmarks={self.landmarks} needs a finite C and multi_class='ovo' or 'ovr', got"
@@ -193,7 +195,7 @@ class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
             )
         C, kind = self._weight(), self.multi_class
         engine = LinearSVC(C=C, loss="hinge", multi_class=kind, n_jobs=self.n_jobs)
-        delegated = self._fit_space(engine, posed, y, cost / C)
+        delegated = self._fit_space(engine, posed, y, cost / C, begin)
         counts = [np.isin(rows, self.support_).sum() for rows in posed.members]
         self._n_support = np.array(counts, dtype=np.int32)
         delegated.end()
@@ -207,8 +209,7 @@ class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
         upper bound of the optimum. That takes n_samples × (landmarks + support vectors) kernel
         values; if these are more than `max_values`, a sample gives an `ExactEstimate`.
         """
-        self._check_approximate()
-        X, y = self._check_rows(X, y, reset=False)
+        X, y = self._check_approximate(X, y)
         weighted = sample_costs(X, self._weight(), None, sample_weight)
         cost = class_costs(weighted, self.class_weight, self.classes_, y)
         pairs = self._engine.multi_class == "ovo"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -93,6 +94,7 @@ class SVR(RegressorMixin, LandmarkModel):  # noqa: D101 - the docstring is compo
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
         """Fit to the rows of X with targets y; `sample_weight` multiplies C."""
+        begin = time.perf_counter()
         X, y = self._training(X, y, y_numeric=True)
         check_tube(self.epsilon)
         cost = self._costs(X, sample_weight)
@@ -102,7 +104,7 @@ class SVR(RegressorMixin, LandmarkModel):  # noqa: D101 - the docstring is compo
             self._scale_of_f = spread(target, cost)
             engine = LinearSVR(loss="epsilon_insensitive", epsilon=self.epsilon)
             data_warning = partial(self._poor, target, cost)
-            delegated = self._fit_space(engine, posed, target, cost, data_warning)
+            delegated = self._fit_space(engine, posed, target, cost, begin, data_warning)
             self._n_support = np.array([len(self.support_)], dtype=np.int32)
             delegated.end()
             return self
@@ -133,8 +135,7 @@ class SVR(RegressorMixin, LandmarkModel):  # noqa: D101 - the docstring is compo
 
         In one pass over X, y and the weights of the fit; see `SVC.exact_certificate`.
         """
-        self._check_approximate()
-        X, y = self._check_rows(X, y, reset=False, y_numeric=True)
+        X, y = self._check_approximate(X, y, y_numeric=True)
         cost = self._costs(X, sample_weight)
         posing = Posing([np.arange(X.shape[0])], [real_targets(y)], cost)
         return self._exact_bounds(X, posing, cost, max_values)
