@@ -149,6 +149,7 @@ class ProbabilisticClassifier:
             kept[self._spanning(costs, members, len(places))] = True
             places = np.flatnonzero(kept)
             stands_for = counted[places]
+        weights = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
         model = object.__new__(type(self))  # its parameters may be changed after the fit
         vars(model).update(vars(self))
         for name in ("_probabilities", "feature_names_in_"):
@@ -162,7 +163,7 @@ class ProbabilisticClassifier:
             cost[places],
             [each[places] for each in costs],
             stands_for,
-            np.broadcast_to(1.0 if sample_weight is None else sample_weight, len(cost))[places],
+            np.broadcast_to(weights, len(cost))[places],
         )
         self._probabilities = LazyMap(training.fitted_map)
         if getattr(self, "probability", False) not in (False, "deprecated"):
