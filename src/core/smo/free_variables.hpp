@@ -82,7 +82,7 @@ class FreeVariables {
     centre(right_.data());
     MAXMARGIN_CLONED(factor_.factor(system_.data(), m));
     rank_ = static_cast<double>(factor_.pivots().size());
-    double share = find_newton_change(beta);
+    const double share = find_newton_change(beta);
     const double gained = share > 0.0 ? gain(share) : 0.0;
     if (find_flat_change()) {
       const double flat = std::min(longest(beta), best_share());
@@ -90,9 +90,9 @@ class FreeVariables {
         move(flat, beta, residual);
         return Reach::kBound;
       }
-      share = find_newton_change(beta);
     }
     if (!(gained > 0.0)) return Reach::kNone;
+    find_newton_change(beta);
     move(share, beta, residual);
     return share == 1.0 ? Reach::kFull : Reach::kBound;
   }
@@ -141,7 +141,7 @@ class FreeVariables {
   }
 
   // Replaces the solution of the system by a change that the matrix maps to 0: along what the
-  // solution leaves of the right side. False if that is nothing but rounding.
+  // solution leaves of the right side. False if that is nothing but rounding, or there is none.
   bool find_flat_change() {
     const Size m = static_cast<Size>(free_.size()), rank = factor_.pivots().size();
     if (m - rank <= (problem_.balanced ? problem_.n_groups : 0)) return false;
