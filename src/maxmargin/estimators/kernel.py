@@ -248,6 +248,8 @@ class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
             )
         return kind
 
+    _weigh_more = "raise C"  # the losses
+
     def _hard(self) -> bool:
         return is_infinite(self.C)
 
@@ -265,7 +267,9 @@ class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
     def _data_warning(self, X: Matrix) -> str:
         if data_warning := super()._data_warning(X):
             return data_warning
-        return "" if self._precomputed else one_class_only(self._labels, X)
+        if self._precomputed:
+            return ""
+        return one_class_only(self._labels, X, weigh_more=self._weigh_more)
 
     def _refuse_inseparable(
         self, sides: Iterable[tuple[Any, Any]], tasks: list[Task], X: Matrix

@@ -174,7 +174,8 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
         return replace(found, memory_bytes=found.memory_bytes + packed_bytes(data.X))
 
     def _data_warning(self, X: Matrix) -> str:
-        return super()._data_warning(X) or one_class_only(self._labels, X)
+        weigh_more = "raise C" if self.lam is None else "lower lam"
+        return super()._data_warning(X) or one_class_only(self._labels, X, weigh_more=weigh_more)
 
     def _labels(self, rows: Matrix) -> NDArray[Any]:
         """Return the label of every row."""
@@ -321,7 +322,7 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
         free, penalised = kind is Intercept.FREE, kind is Intercept.PENALIZED
         centre, extra = solution.b if free else 0.0, solution.b / self._scaling() * penalised
         norm = math.hypot(float(np.linalg.norm(solution.w)), extra)
-        return poor_regression(solution, y, float(cost.max()), centre=float(centre), norm=norm)
+        return poor_regression(solution, y, cost, kind=kind, centre=float(centre), norm=norm)
 
     def predict(self, X: Any) -> Array:
         """f(x) of each row."""

@@ -82,6 +82,7 @@ class NuSVC(SVC):  # noqa: D101 - the docstring is composed
     """
 
     solver, fit_intercept, multi_class = "smo", True, "ovo"
+    _weigh_more = "lower nu"
     _one_left = f"specified nu is infeasible. {ONE_LEFT}"
 
     def __init__(

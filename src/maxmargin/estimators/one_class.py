@@ -11,7 +11,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
-from maxmargin.data.arrays import Array
+from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.targets import sample_costs
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._docstrings import EXPANSION, KERNEL, LIMITS, PROOF, entries
@@ -99,6 +99,9 @@ class OneClassSVM(NuShares, OutlierMixin, KernelModel):  # noqa: D101 - the docs
             )
         self._warn_if_unproven(posed.samples)
         return self
+
+    def _data_warning(self, X: Matrix) -> str:
+        return super()._data_warning(X) or self._blind(X)
 
     def _keep_solutions(self, posed: Posed) -> None:
         self._keep_one(posed, self.solution_)
