@@ -163,6 +163,20 @@ def test_kernels_and_storages_of_all_kinds():
         assert 0 < cost.n_support <= 700
 
 
+@pytest.mark.parametrize(("penalty", "first"), [("l1", 500), ("l2", 250)])
+def test_parts_of_an_l1_fit_have_more_rows_than_features(penalty, first, monkeypatch):
+    """250 separable rows took 40 times the sweeps of all: the estimate was 38 times too long."""
+    sizes, fitted = list[int](), Part.fitted
+
+    def noted(model, X, y):
+        sizes.append(len(y))
+        return fitted(model, X, y)
+
+    monkeypatch.setattr(Part, "fitted", noted)
+    estimate(LinearSVC(penalty=penalty), noise(2000, 100))
+    assert sizes[0] == first
+
+
 def test_rare_classes_and_few_samples():
     X, y = noise(3000, n_classes=3)
     y[:] = np.where(y == 2, 1, y)

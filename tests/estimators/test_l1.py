@@ -8,9 +8,12 @@ import pytest
 from scipy import sparse
 from sklearn import svm
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectFromModel
+from sklearn.preprocessing import scale
 
+from maxmargin import LinearSVC, verify
 from synthetic import DTYPES, STORAGES, classes, free_svc, overlapping, store, weights_for
 
 INTERCEPTS = pytest.mark.parametrize(
@@ -245,3 +248,23 @@ def test_values_that_are_not_finite_are_refused(bad):
 
 def test_it_can_be_cloned():
     assert clone(ours(C=3.0)).get_params() == ours(C=3.0).get_params()
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_the_problem_of_all_classes_has_no_l1_penalty(loss):
+    """As in scikit-learn, where "crammer_singer" ignores penalty and loss; it was refused."""
+    X, y = load_iris(return_X_y=True)
+    X = scale(X)
+    joint = {
+        "multi_class": "crammer_singer",
+        "loss": loss,
+        "C": 0.1,
+        "tol": 1e-6,
+        "random_state": 0,
+    }
+    ours = LinearSVC(penalty="l1", **joint).fit(X, y)
+    assert np.array_equal(ours.coef_, LinearSVC(**joint).fit(X, y).coef_)
+    theirs = svm.LinearSVC(penalty="l1", max_iter=100_000, **joint).fit(X, y)
+    assert np.allclose(ours.coef_, theirs.coef_, atol=1e-3)
+    assert verify(ours, X, y)
+    assert ours.predict_proba(X).shape == (150, 3)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn import svm
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -334,3 +335,18 @@ def test_the_offset_has_the_shape_of_scikit_learns():
     ours, theirs = (machine(nu=0.2).fit(X) for machine in (OneClassSVM, svm.OneClassSVM))
     assert ours.offset_.shape == theirs.offset_.shape
     np.testing.assert_allclose(ours.offset_, theirs.offset_, rtol=1e-2)
+
+
+@pytest.mark.parametrize("size", [1e-290, 1e-200, 1e-120, 1e120, 1e290])
+@pytest.mark.parametrize("model", [NuSVC(nu=0.1), OneClassSVM(nu=0.1)], ids=str)
+def test_only_the_ratios_of_weights_count(model, size):
+    """Squares of tiny ones were 0: "leaves no margin", "no direction separates"; huge, refused."""
+    X, y = overlapping(200)
+    weight = np.random.default_rng(0).uniform(0.5, 1.0, len(y))
+    plain = clone(model).fit(X, y, sample_weight=weight)
+    model.fit(X, y, sample_weight=size * weight)
+    assert model.certificate_.status is Status.OPTIMAL
+    assert np.array_equal(model.predict(X), plain.predict(X))
+    assert np.array_equal(model.support_, plain.support_)
+    table = model.samples(X, y, size * weight)
+    assert (table.alpha <= table.bound * (1.0 + 1e-9)).all()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import scale
+from sklearn.preprocessing import minmax_scale, robust_scale, scale
 
 from maxmargin import SVC, PegasosClassifier, Status
 from real_data import CANCER
@@ -263,6 +263,15 @@ def test_the_defaults_converge_on_small_sets(load):
     model = PegasosClassifier(random_state=0).fit(scale(X), y)
     assert all(solution.certificate.relative_gap <= 0.01 for solution in model.solutions_)
     assert model.score(scale(X), y) > 0.9
+
+
+@pytest.mark.parametrize("scaled", [minmax_scale, robust_scale])
+@pytest.mark.parametrize("load", [load_breast_cancer, load_digits, load_iris, load_wine])
+def test_the_defaults_converge_whatever_the_scaler(load, scaled):
+    """In [0, 1] the intercept crept: gaps of 2 to 17 % were left after 100,000 epochs."""
+    X, y = load(return_X_y=True)
+    model = PegasosClassifier(random_state=0, max_iter=1000).fit(scaled(X), y)
+    assert {solution.status for solution in model.solutions_} == {Status.OPTIMAL}
 
 
 @pytest.mark.slow

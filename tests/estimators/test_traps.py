@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import (
     load_breast_cancer,
@@ -13,8 +14,9 @@ from sklearn.datasets import (
     load_wine,
     make_classification,
 )
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GridSearchCV
-from sklearn.preprocessing import scale
+from sklearn.preprocessing import OneHotEncoder, scale
 
 from maxmargin import (
     SVC,
@@ -47,6 +49,23 @@ def test_a_column_that_hides_the_others_from_the_kernel(Model):
         Model(**settings).fit(X * np.r_[1.0, 1e4, np.ones(X.shape[1] - 2)], y)
 
 
+@pytest.mark.parametrize("model", [SVC(), SVR(), OneClassSVM(), SVC(kernel="linear")], ids=str)
+def test_a_column_hides_the_others_of_sparse_rows_too(model):
+    X, y = overlapping(200)
+    wide = sparse.csr_array(X * np.r_[1.0, 1e4, np.ones(X.shape[1] - 2)])
+    with pytest.warns(DataWarning, match=r"column 1 of X is .* as wide .*MaxAbsScaler"):
+        model.fit(wide, y)
+
+
+def test_rare_words_are_no_narrow_columns():
+    rng = np.random.default_rng(0)
+    texts = [" ".join(f"w{word}" for word in rng.zipf(1.3, 60) if word < 1e6) for _ in range(300)]
+    X = TfidfVectorizer().fit_transform(texts)
+    assert warnings_of(SVC(), X, np.arange(300) % 2) == []
+    categories = OneHotEncoder().fit_transform(rng.zipf(1.5, (300, 3)))
+    assert warnings_of(SVC(), categories, np.arange(300) % 2) == []
+
+
 def test_one_warning_is_enough():
     X, y = overlapping(200)
     said = warnings_of(SVC(gamma=1e6), X * np.r_[1.0, 1e4, np.ones(X.shape[1] - 2)], y)
@@ -57,6 +76,30 @@ def test_a_gamma_that_tells_all_samples_apart():
     with pytest.warns(DataWarning, match=r"gamma=1e\+06 is so large.* gamma='scale'"):
         model = SVC(gamma=1e6).fit(*overlapping(200))
     assert model.certificate_.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("storage", [np.array, sparse.csr_array])
+@pytest.mark.parametrize("model", [SVR(), NuSVR(), SVR(landmarks=50), OneClassSVM()], ids=str)
+def test_a_gamma_to_which_all_samples_are_alike(model, storage):
+    """An offset of one column makes "scale" so small: the variance is that of all of X."""
+    X, _ = overlapping(200)
+    with pytest.warns(DataWarning, match=r"gamma=.* is so small.*StandardScaler"):
+        model.fit(storage(X + np.r_[1e6, np.zeros(X.shape[1] - 1)]), X[:, 1])
+
+
+@pytest.mark.parametrize(
+    ("model", "remedy"),
+    [
+        (free_svc(C=None, lam=1e3), "lower lam"),
+        (PegasosClassifier(lam=1e3, tol=0.1), "lower lam"),
+        (SVC(C=1e-4), "raise C"),
+    ],
+    ids=str,
+)
+def test_more_weight_for_the_losses_is_asked_of_the_parameter_there_is(model, remedy):
+    X, y = make_classification(300, weights=[0.95], class_sep=0.1, random_state=0)
+    with pytest.warns(DataWarning, match=f"predicts 0 for every sample.*{remedy}"):
+        model.fit(X, y)
 
 
 @pytest.mark.parametrize("model", [SVC(C=1e-4), free_svc(C=1e-6)])
@@ -86,6 +129,24 @@ def test_targets_out_of_reach(model):
     assert len(said) == 1
     assert "out of the reach of C=" in said[0]
     assert "scale y" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("model", "mean", "remedy"),
+    [
+        (LinearSVR(), 1e3, "penalized_intercept=False"),
+        (LinearSVR(loss="squared_epsilon_insensitive"), 1e5, "penalized_intercept=False"),
+        (LinearSVR(loss="squared"), 1e5, "penalized_intercept=False"),
+        (LinearSVR(loss="squared", fit_intercept=False), 1e5, "fit_intercept=True"),
+    ],
+    ids=str,
+)
+def test_a_mean_that_the_intercept_does_not_reach(model, mean, remedy):
+    X = scale(load_breast_cancer().data)
+    with pytest.warns(DataWarning, match=f"to predict the mean target.*centre y.*{remedy}"):
+        model.fit(X, mean + X[:, 0])
+    free = model.set_params(penalized_intercept=False, fit_intercept=True)
+    assert warnings_of(free, X, mean + X[:, 0]) == []
 
 
 @pytest.mark.parametrize("model", [SVR(), SVR(landmarks=50), LinearSVR(epsilon=0.1)], ids=str)

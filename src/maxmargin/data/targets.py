@@ -20,6 +20,10 @@ ONE_LEFT = "Invalid input - all samples with positive weights belong to the same
 #: Costs below it are as good as 0, and their inverses beyond double precision.
 _TINY = 1e-300
 
+#: Largest weight from which on, and inverse of that below which, products of weights may not be
+#: represented.
+_FAR = 1e100
+
 
 def real_targets(y: Any) -> Array:
     """Return the targets of a regression as the core reads them."""
@@ -65,6 +69,16 @@ def sample_costs(X: Matrix, C: object, lam: object, sample_weight: object | None
             " positive for some."
         )
     return _weighed(total_cost(C, lam, total), weight)
+
+
+def relative_costs(X: Matrix, sample_weight: object | None) -> Array:
+    """Return the weights as the costs of a problem whose answer depends on their ratios only.
+
+    They are divided by the largest where products of them would leave double precision.
+    """
+    cost = sample_costs(X, 1.0, None, sample_weight)
+    largest = float(cost.max())
+    return cost if 1.0 / _FAR < largest < _FAR else cost / largest
 
 
 def _weighed(C: float, weight: Array) -> Array:

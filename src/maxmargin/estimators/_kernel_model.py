@@ -18,7 +18,7 @@ from maxmargin.estimators._cost import CostEstimate, Part, Sampled
 from maxmargin.estimators._kernel import KernelBase, checked_positions
 from maxmargin.estimators._kernel_cost import beyond_small, largest_problem, with_kernel_rows
 from maxmargin.estimators._posed import Posed
-from maxmargin.estimators._traps import vanishing_kernel, wild_columns
+from maxmargin.estimators._traps import blind_kernel, vanishing_kernel, wild_columns
 from maxmargin.kernels import Kernel, Linear, Precomputed, mercer_check
 from maxmargin.kernels.pairwise import plain
 from maxmargin.multiclass.kernel_problems import positions
@@ -161,6 +161,15 @@ class KernelModel(KernelBase):
         if kernel is None:
             return ""
         return wild_columns(kernel, X) or vanishing_kernel(kernel, X)
+
+    def _blind(self, X: Matrix) -> str:
+        """Say that the kernel of a machine with one f tells no samples apart."""
+        kernel = self._fitted_kernel
+        if kernel is None:
+            return ""
+        return blind_kernel(
+            kernel, X, lambda rows: self._values_of_rows(rows, self._coef) / self._scale_of_f
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()

@@ -12,7 +12,13 @@ from sklearn.utils.validation import _num_samples
 
 from maxmargin.data.arrays import UNIT, Array
 from maxmargin.data.checks import LARGEST_C
-from maxmargin.data.targets import class_costs, class_members, costs_against_rest, sample_costs
+from maxmargin.data.targets import (
+    class_costs,
+    class_members,
+    costs_against_rest,
+    relative_costs,
+    sample_costs,
+)
 from maxmargin.estimators._checks import checked_targets, without_names
 from maxmargin.estimators._sample_table import HardMarginPart, JointPart, Part, SampleTable
 from maxmargin.kernels.pairwise import squares
@@ -112,7 +118,11 @@ def _costs(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[list[Array],
     hard = model._hard()
     if lam is None and math.inf == C:
         C = 1.0 if hard else LARGEST_C
-    cost = sample_costs(np.empty((_num_samples(X), 0)), C, lam, sample_weight)
+    rows = np.empty((_num_samples(X), 0))
+    if {"C", "lam"} & model.get_params(deep=False).keys():
+        cost = sample_costs(rows, C, lam, sample_weight)
+    else:
+        cost = relative_costs(rows, sample_weight)
     if not hasattr(model, "classes_"):
         return [cost], hard
     if getattr(model, "_rest_has_no_weight", False):

@@ -146,7 +146,7 @@ class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
         classes = labels_of(y)
         kind = self._check_kind()
         warn_of_probability(self)
-        weighted = sample_costs(X, self._weight(), None, sample_weight)
+        weighted = self._sample_costs(X, sample_weight)
         self.classes_ = classes
         cost = class_costs(weighted, self.class_weight, self.classes_, y)
         self.class_weight_ = class_factors(weighted, self.class_weight, self.classes_, y)
@@ -193,7 +193,7 @@ class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
                 f"landmarks={self.landmarks} needs a finite C and multi_class='ovo' or 'ovr', got"
                 f" C={self.C!r} and multi_class={self.multi_class!r}."
             )
-        C, kind = self._weight(), self.multi_class
+        C, kind = self.C, self.multi_class
         engine = LinearSVC(C=C, loss="hinge", multi_class=kind, n_jobs=self.n_jobs)
         delegated = self._fit_space(engine, posed, y, cost / C, begin)
         counts = [np.isin(rows, self.support_).sum() for rows in posed.members]
@@ -210,7 +210,7 @@ class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
         values; if these are more than `max_values`, a sample gives an `ExactEstimate`.
         """
         X, y = self._check_approximate(X, y)
-        weighted = sample_costs(X, self._weight(), None, sample_weight)
+        weighted = self._sample_costs(X, sample_weight)
         cost = class_costs(weighted, self.class_weight, self.classes_, y)
         pairs = self._engine.multi_class == "ovo"
         posing = Posing.of_classes(y, self.classes_, cost, pairs=pairs)
@@ -248,12 +248,14 @@ class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
             )
         return kind
 
+    _weigh_more = "raise C"  # the losses
+
     def _hard(self) -> bool:
         return is_infinite(self.C)
 
-    def _weight(self) -> float:
-        """C, as the costs count it: 1 for a hard margin, which has no costs."""
-        return 1.0 if self._hard() else self.C
+    def _sample_costs(self, X: Any, sample_weight: Any) -> Array:
+        """C × the weights, or the weights for a hard margin, which has no costs."""
+        return sample_costs(X, 1.0 if self._hard() else self.C, None, sample_weight)
 
     def _formulation(self) -> Formulation:
         return Formulation(HINGE, self._intercept(), hard=self._hard())
@@ -265,7 +267,9 @@ class SVC(KernelClassifier):  # noqa: D101 - the docstring is composed
     def _data_warning(self, X: Matrix) -> str:
         if data_warning := super()._data_warning(X):
             return data_warning
-        return "" if self._precomputed else one_class_only(self._labels, X)
+        if self._precomputed:
+            return ""
+        return one_class_only(self._labels, X, weigh_more=self._weigh_more)
 
     def _refuse_inseparable(
         self, sides: Iterable[tuple[Any, Any]], tasks: list[Task], X: Matrix

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.data.arrays import Array
+from maxmargin.data.arrays import Array, Matrix
 from maxmargin.data.checks import LARGEST_C, check_tube, is_infinite
 from maxmargin.data.origin import levelled
 from maxmargin.data.targets import real_targets, sample_costs
@@ -122,11 +122,15 @@ class SVR(RegressorMixin, LandmarkModel):  # noqa: D101 - the docstring is compo
         C = LARGEST_C if is_infinite(self.C) else self.C
         return sample_costs(X, C, None, sample_weight)
 
+    def _data_warning(self, X: Matrix) -> str:
+        return super()._data_warning(X) or self._blind(X)
+
     def _poor(self, y: Array, cost: Array) -> str:
         solution = self.solution_
         centre = float(np.ravel(solution.b)[0]) if self.fit_intercept else 0.0
         norm = 1.0 / solution.certificate.margin if solution.w.any() else 0.0
-        return poor_regression(solution, y, float(cost.max()), centre=centre, norm=norm)
+        kind = self._intercept()
+        return poor_regression(solution, y, cost, kind=kind, centre=centre, norm=norm)
 
     def exact_certificate(
         self, X: Any, y: Any, sample_weight: Any = None, *, max_values: float = MAX_VALUES

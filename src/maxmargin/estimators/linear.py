@@ -29,7 +29,7 @@ from maxmargin.data.targets import (
 )
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._checks import check_dual, labels_of
-from maxmargin.estimators._cost import CostEstimate, Part, Sampled
+from maxmargin.estimators._cost import CostEstimate, Part, Sampled, overdetermined_part
 from maxmargin.estimators._docstrings import LINEAR_ATTRIBUTES, LINEAR_PARAMETERS
 from maxmargin.estimators._hard_margin import fit_hard_linear
 from maxmargin.estimators._l1 import check_l1, fit_l1, packed_bytes
@@ -72,7 +72,7 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
     multi_class : {{"ovr", "crammer_singer", "ovo"}}, default="ovr"
         One against the rest: one row of `coef_` for each class. "crammer_singer": the same layout,
         from the one problem of all classes, ½‖W‖² + Σ C_i max_j (1[j ≠ y_i] + f_j(x_i) − f_y(x_i)),
-        whatever `loss` is, by the solver "dual_cd" ("auto"), "pegasos" or "sgd". One
+        whatever `penalty` and `loss` are, by the solver "dual_cd" ("auto"), "pegasos" or "sgd". One
         against one: a row of `coef_` for each pair of classes, (0, 1), (0, 2), …, (1, 2), …,
         positive for the first of the pair. Two classes have one row, positive for the second,
         whatever the choice.
@@ -126,8 +126,7 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
         classes = labels_of(y)
         kind = check_choice("multi_class", self.multi_class, ("ovr", "crammer_singer", "ovo"))
         loss = self._checked_loss(kind)
-        sparse = self.penalty == "l1"
-        if not sparse and self._hard():
+        if not self._absolute and self._hard():
             return self._fit_hard(X, y, sample_weight)
         unweighted = sample_costs(X, self.C, self.lam, sample_weight)
         cost = class_costs(unweighted, self.class_weight, classes, y)
@@ -150,16 +149,21 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
         return self
 
     @property
+    def _absolute(self) -> bool:
+        """Whether ‖w‖₁ is the penalty; the one problem of all classes has none but ½‖W‖²."""
+        return self.penalty == "l1" and self.multi_class != "crammer_singer"
+
+    @property
     def _rest_has_no_weight(self) -> bool:
         """Whether class weights are those of one class each, against a rest without."""
         several = self.multi_class == "ovr" and len(self.classes_) > 2
-        return several and (self.penalty == "l1" or not self._hard())
+        return several and (self._absolute or not self._hard())
 
     def _fit_against_rest(
         self, X: Matrix, y: Any, targets: list[Array], costs: list[Array], loss: Loss
     ) -> None:
         """Solve one problem for each class, or the only one of two."""
-        if self.penalty == "l1":
+        if self._absolute:
             fit_l1(self, X, y, targets, costs)
             return
         numbers = None
@@ -167,14 +171,18 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
             numbers = class_numbers(self.classes_, y).astype(np.int32)
         self._fit_targets(X, y, targets, costs, loss, numbers=numbers)
 
+    def _first_part(self, data: Sampled) -> int:
+        return overdetermined_part(data) if self._absolute else super()._first_part(data)
+
     def _completed(self, cost: CostEstimate, data: Sampled, parts: list[Part]) -> CostEstimate:
         found = super()._completed(cost, data, parts)
-        if self.penalty != "l1":
+        if not self._absolute:
             return found
         return replace(found, memory_bytes=found.memory_bytes + packed_bytes(data.X))
 
     def _data_warning(self, X: Matrix) -> str:
-        return super()._data_warning(X) or one_class_only(self._labels, X)
+        weigh_more = "raise C" if self.lam is None else "lower lam"
+        return super()._data_warning(X) or one_class_only(self._labels, X, weigh_more=weigh_more)
 
     def _labels(self, rows: Matrix) -> NDArray[Any]:
         """Return the label of every row."""
@@ -189,7 +197,8 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
         """Return the loss, or say which penalty or kind of classes does not go with it."""
         loss = CLASSIFICATION[check_choice("loss", self.loss, CLASSIFICATION)]
         check_dual(self.dual)
-        if check_choice("penalty", self.penalty, ("l2", "l1")) == "l1":
+        check_choice("penalty", self.penalty, ("l2", "l1"))
+        if self._absolute:
             check_l1(self)
         if kind == "crammer_singer" and not loss.regularized:
             raise ValueError(
@@ -239,7 +248,7 @@ class LinearSVC(  # noqa: D101 - the docstring is composed
     def _expansions(self) -> list[tuple[Array, float]]:
         if self.multi_class == "crammer_singer":
             return joint_expansions(self.solution_.beta.T)
-        if self.penalty == "l1":  # no share is known: the scores are those of the fit
+        if self._absolute:  # no share is known: the scores are those of the fit
             return [(0.0 * solution.beta, 1.0) for solution in self.solutions_]
         return [(solution.beta, 1.0) for solution in self.solutions_]
 
@@ -321,7 +330,7 @@ class LinearSVR(RegressorMixin, LinearModel):  # noqa: D101 - the docstring is c
         free, penalised = kind is Intercept.FREE, kind is Intercept.PENALIZED
         centre, extra = solution.b if free else 0.0, solution.b / self._scaling() * penalised
         norm = math.hypot(float(np.linalg.norm(solution.w)), extra)
-        return poor_regression(solution, y, float(cost.max()), centre=float(centre), norm=norm)
+        return poor_regression(solution, y, cost, kind=kind, centre=float(centre), norm=norm)
 
     def predict(self, X: Any) -> Array:
         """f(x) of each row."""

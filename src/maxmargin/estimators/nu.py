@@ -13,7 +13,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Certificate, Status
-from maxmargin.data.targets import ONE_LEFT
+from maxmargin.data.arrays import Array
+from maxmargin.data.targets import ONE_LEFT, relative_costs
 from maxmargin.estimators._docstrings import EXPANSION, KERNEL, LIMITS, PROOF, entries
 from maxmargin.estimators._nu import NuShares, check_nu
 from maxmargin.estimators._posed import Posed
@@ -82,6 +83,7 @@ class NuSVC(SVC):  # noqa: D101 - the docstring is composed
     """
 
     solver, fit_intercept, multi_class = "smo", True, "ovo"
+    _weigh_more = "lower nu"
     _one_left = f"specified nu is infeasible. {ONE_LEFT}"
 
     def __init__(
@@ -128,9 +130,9 @@ class NuSVC(SVC):  # noqa: D101 - the docstring is composed
     def _hard(self) -> bool:
         return False
 
-    def _weight(self) -> float:
+    def _sample_costs(self, X: Any, sample_weight: Any) -> Array:
         check_nu(self.nu)
-        return 1.0
+        return relative_costs(X, sample_weight)
 
     def _formulation(self) -> Formulation:
         return Formulation(HINGE, Intercept.FREE, nu=check_nu(self.nu))

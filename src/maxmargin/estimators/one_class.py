@@ -11,8 +11,8 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.certificate import Status
-from maxmargin.data.arrays import Array
-from maxmargin.data.targets import sample_costs
+from maxmargin.data.arrays import Array, Matrix
+from maxmargin.data.targets import relative_costs
 from maxmargin.estimators._base import fitting
 from maxmargin.estimators._docstrings import EXPANSION, KERNEL, LIMITS, PROOF, entries
 from maxmargin.estimators._kernel_model import KernelModel
@@ -84,7 +84,7 @@ class OneClassSVM(NuShares, OutlierMixin, KernelModel):  # noqa: D101 - the docs
         """Fit to the rows of X; y is for the scores of callbacks only, 1 for all rows if None."""
         X = self._training(X, "no_validation")
         check_nu(self.nu)
-        cost = sample_costs(X, 1.0, None, sample_weight)
+        cost = relative_costs(X, sample_weight)
         inside = np.ones(X.shape[0])
         posed = self._posed(X, inside if y is None else y, cost)
         progress = self._solve(posed, [(np.arange(X.shape[0]), inside, cost)])
@@ -99,6 +99,9 @@ class OneClassSVM(NuShares, OutlierMixin, KernelModel):  # noqa: D101 - the docs
             )
         self._warn_if_unproven(posed.samples)
         return self
+
+    def _data_warning(self, X: Matrix) -> str:
+        return super()._data_warning(X) or self._blind(X)
 
     def _keep_solutions(self, posed: Posed) -> None:
         self._keep_one(posed, self.solution_)

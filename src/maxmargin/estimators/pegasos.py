@@ -254,7 +254,7 @@ class PegasosClassifier(StreamClassifier):  # noqa: D101 - the docstring is comp
         else:
             kernel: Any = self._fitted_kernel
             found = wild_columns(kernel, X) or vanishing_kernel(kernel, X)
-        return found or one_class_only(without_names(self).predict, X)
+        return found or one_class_only(without_names(self).predict, X, weigh_more="lower lam")
 
     def _keep_solutions(self, posed: Posed) -> None:
         coef = np.stack([solution.w for solution in self.solutions_])

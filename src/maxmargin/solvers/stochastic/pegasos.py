@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,12 @@ from maxmargin.solvers.stochastic.multiclass_epochs import descent_on
 #: Up to so many rows a step along the subgradient of all of them does as well as one for each, and
 #: leaves nothing to chance.
 FEW_ROWS = 32
+
+#: Moves of the anchor in one direction from which on the bias feature doubles, and up to what times
+#: its first length: a shorter one is too slow at large λ, a longer one noisy. Measured on iris,
+#: wine, breast cancer and digits in [0, 1] with λ = 0.03: 32 to 96 epochs to a gap of 1 %, where a
+#: feature that stays leaves 2 to 17 % after 20,000 on three of them.
+_ONE_WAY, _LONGEST = 3, 6.0
 
 
 @dataclass(frozen=True)
@@ -139,6 +146,8 @@ class PegasosMethod(IterateMethod):
         radius: float | None = None,
     ) -> None:
         self.iterate = iterate
+        self.least_feature = bias.feature
+        self.moves = 0  # of the anchor in its present direction, with its sign
         self.core = _core.Pegasos(
             iterate.core,
             bias,
@@ -152,3 +161,28 @@ class PegasosMethod(IterateMethod):
     def point(self) -> tuple[Array, float]:
         """Return the average that the settings ask for."""
         return self.iterate.average()
+
+    def state(self) -> dict[str, Any]:
+        """Return a copy of the iterate, of the intercept's anchor and of its feature."""
+        return super().state() | {"feature": self.bias.feature, "moves": self.moves}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from such a copy."""
+        super().restore(state)
+        self.bias.feature, self.moves = state["feature"], state["moves"]
+
+    def follow(self, b: float) -> None:
+        """Move the anchor of a free intercept to b, and let it go further if b is still on its way.
+
+        The anchor moves at gap checks only, and b no further from it than its feature allows, which
+        is little where the rows are short. So the feature doubles while b goes on in one direction,
+        and halves when it turns.
+        """
+        bias, least = self.bias, self.least_feature
+        way = (b > bias.anchor) - (b < bias.anchor)
+        self.moves = self.moves + way if self.moves * way > 0 else way
+        if abs(self.moves) >= _ONE_WAY:
+            bias.feature = min(2.0 * bias.feature, _LONGEST * least)
+        elif abs(self.moves) == 1:
+            bias.feature = max(0.5 * bias.feature, least)
+        super().follow(b)
