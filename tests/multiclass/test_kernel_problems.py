@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import maxmargin.multiclass.kernel_problems as tasks
-import maxmargin.objectives.kernel as objectives
+import maxmargin.objectives.expansion as objectives
 from maxmargin import SVC, PegasosClassifier, Status
 from maxmargin.kernels import Gaussian, mercer_check
 from maxmargin.multiclass.kernel_problems import shared_samples, table_bytes, tabulated

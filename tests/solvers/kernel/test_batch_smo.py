@@ -65,7 +65,7 @@ def test_each_certificate_is_what_the_samples_themselves_say(model):
     if model.multi_class == "ovr":
         rows, targets = [np.arange(len(y))] * 3, [np.where(y == k, 1.0, -1.0) for k in range(3)]
     for own, target, solution in zip(rows, targets, model.solutions_, strict=True):
-        cost = np.full(len(own), model._weight()) * model.class_weight_[y[own]]
+        cost = model._sample_costs(X[own], None) * model.class_weight_[y[own]]
         problem = Problem(np.ascontiguousarray(X[own]), target, cost)
         objective = model._formulation().objective(problem, kernel)
         if isinstance(objective, NuObjective):
