@@ -109,7 +109,7 @@ class Objective(ABC):
 
 def refuse_intercept(intercept: Intercept, b: Any) -> None:
     """Refuse b ≠ 0 where there is none: it would be a point of another problem."""
-    if intercept is Intercept.NONE and np.any(b):
+    if intercept is Intercept.NONE and (np.any(b) if isinstance(b, np.ndarray) else b):
         raise ValueError(
             f"b must be 0 where the objective has no intercept, got {b!r}. Give b=0, or"
             " intercept=Intercept.FREE."
