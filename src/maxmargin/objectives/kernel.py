@@ -184,12 +184,14 @@ class KernelObjective(Expansion, ScalarObjective):
         """Return a problem with fewer variables whose optimum is this one's, up to rounding.
 
         With targets far from 0, the rounding of the intercept, here as given back, may cost more
-        than the fit itself; w adapts to it where it is a constant of the problem.
+        than the fit itself; w adapts to it where it is a constant of the problem. There β need not
+        be balanced, which only a kernel that has its origin at 0 allows to give back.
         """
         del beta
-        problem = self.problem
+        problem, kernel = self.problem, self.kernel
         far = not self.loss.one_sided and problem.level.height != 0.0
-        if not far or self.intercept is not Intercept.FREE:
+        moved = isinstance(kernel, Linear) and kernel.origin is not None and kernel.origin.any()
+        if moved or not far or self.intercept is not Intercept.FREE:
             return None
         rest = Problem(problem.X, problem.y - problem.own_intercept(w, b), problem.cost)
         return KernelObjective(rest, self.loss, Intercept.NONE, self.kernel)

@@ -203,10 +203,10 @@ def _rounded(
 ) -> Values:
     beta, cost = posed.beta, posed.cost
     assert beta is not None
-    used = beta[beta != 0.0], cost[beta != 0.0]
+    size, bound = np.abs(beta[beta != 0.0]), cost[beta != 0.0]
     exactly, bounded = (
-        int(np.count_nonzero(np.abs(used[0]) >= share * used[1])) if posed.loss.bounded else 0
-        for share in (1.0, 1.0 - _ROUNDING)
+        int(np.count_nonzero(at_bound)) if posed.loss.bounded else 0
+        for at_bound in (size == bound, size >= (1.0 - _ROUNDING) * bound)
     )
     rate = 1.0 if posed.loss.bounded else 1.0 + 2.0 * math.sqrt(abs(float(pair[0])) + 1.0)
     error = _UNIT * (products.reach + abs(posed.b) + abs(posed.shift))
@@ -216,7 +216,7 @@ def _rounded(
         gap=float(pair[0] - pair[1]),
         square=float(products.square),
         slacks=float(slacks),
-        free=len(used[0]) - bounded,
+        free=len(size) - bounded,
         bounded=bounded,
         nearly=bounded - exactly,
         outside=_outside(posed),

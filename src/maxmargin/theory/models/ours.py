@@ -28,6 +28,7 @@ from maxmargin.estimators import (
     OneClassSVM,
     PegasosClassifier,
 )
+from maxmargin.data.targets import relative_costs
 from maxmargin.kernels import (
     Kernel,
     Linear,
@@ -142,7 +143,10 @@ def _costs(model: Any, data: Data, weighted: Container[Any] | None = None) -> Ar
     C = getattr(model, "C", 1.0) if lam is None else 1.0 / (lam * float(data.weight.sum()))
     if math.isinf(C):
         C = 1.0 if hasattr(model, "classes_") else LARGEST_C
-    cost, factors = float(C) * data.weight, _factors(model, data)
+    weight = data.weight
+    if isinstance(model, NuSVC | OneClassSVM):
+        weight = relative_costs(data.X, weight)
+    cost, factors = float(C) * weight, _factors(model, data)
     some = {label: each for label, each in factors.items() if not weighted or label in weighted}
     return data.class_costs(cost, some)
 
