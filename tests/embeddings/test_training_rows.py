@@ -135,3 +135,20 @@ def test_a_new_row_whose_squares_are_no_numbers_is_refused(model):
 def test_a_reg_that_is_lost_in_rounding_is_named():
     with pytest.raises(ValueError, match="Raise reg"):
         LocallyLinearEmbedding(n_neighbors=10, reg=1e-30).fit(np.repeat(X[:40], 5, axis=0))
+
+
+@pytest.mark.parametrize("far", [1e5, 1e7])
+def test_rows_in_float32_far_from_0_are_different_rows(far):
+    rows = np.column_stack([np.full(len(X), far), X[:, :2]]).astype(np.float32)
+    model = LaplacianEigenmaps(n_neighbors=15)
+    Z = model.fit_transform(rows.astype(np.float64))
+    assert np.array_equal(model.fit_transform(rows), Z)
+    assert np.array_equal(model.transform(rows), Z)
+
+
+def test_rows_that_each_lie_near_the_next_keep_their_own_coordinates():
+    line = (1000.0 + np.arange(60) / 4096)[:, np.newaxis].astype(np.float32)
+    model = LocallyLinearEmbedding(n_components=1, n_neighbors=5)
+    Z = model.fit_transform(line).ravel()
+    assert (np.diff(Z) * np.sign(Z[-1] - Z[0]) > 0.0).all()
+    assert np.array_equal(model.transform(line).ravel(), Z)

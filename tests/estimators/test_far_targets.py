@@ -1,5 +1,6 @@
 """Kernel regression on targets far from 0 beside their spread: the free intercept takes that up."""
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -157,3 +158,13 @@ def test_history_goes_on_after_a_stall():
     assert epochs == sorted(epochs)
     assert epochs[-1] == model.n_iter_
     assert model.history_[-1].gap == pytest.approx(model.certificate_.gap)
+
+
+def test_coefficients_of_rows_far_from_0_are_those_of_coef():
+    random = np.random.default_rng(15)
+    X = random.normal(size=(10, 2)) + 10.0
+    y = X @ [1.0, 2.0] + 1e4 + 0.1 * random.normal(size=10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # at C = 1e6 it stalls
+        model = SVR(kernel="linear", C=1e6, tol=1e-8).fit(X, y)
+    assert model.dual_coef_ @ model.support_vectors_ == pytest.approx(model.coef_, rel=1e-9)

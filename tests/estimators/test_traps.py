@@ -257,3 +257,12 @@ def test_the_warning_can_be_filtered():
 def test_equal_samples_are_no_sign_of_a_large_gamma():
     said = warnings_of(SVC(), np.ones((50, 3)), np.arange(50) % 2)
     assert not any("gamma=" in sentence for sentence in said)
+
+
+def test_a_column_that_is_constant_up_to_rounding_hides_nothing():
+    random = np.random.default_rng(0)
+    X = random.standard_normal((200, 3))
+    shares = np.exp(X) / np.exp(X).sum(axis=1, keepdims=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        SVC().fit(np.column_stack([X, shares.sum(axis=1)]), X[:, 0] > 0.0)

@@ -323,3 +323,23 @@ def test_a_hard_margin_that_was_stopped_before_it_separates_is_verified():
         model = SVC(C=math.inf, gamma=0.5, max_iter=1).fit(X, y)
     assert model.certificate_.gap == math.inf
     assert verify(model, X, y)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_bounds_that_differ_by_an_ulp_are_bounds(seed):
+    random = np.random.default_rng(seed)
+    X, y, weight = random.normal(size=(30, 2)), np.arange(30) % 3, random.exponential(size=30)
+    model = SVC(gamma=0.5, C=0.1, class_weight="balanced").fit(X, y, sample_weight=weight)
+    found = verify(model, X, y, weight)
+    assert found, str(found)
+
+
+@pytest.mark.parametrize("size", [1e-290, 1e-100, 1e100, 1e290])
+def test_weights_of_any_size_are_verified_where_ratios_count(size):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 2))
+    y, weight = np.sign(X[:, 0] + 0.3 * random.normal(size=40)), np.full(40, size)
+    for model in (NuSVC(nu=0.3, gamma=1.0), OneClassSVM(nu=0.3, gamma=1.0)):
+        labels = y if isinstance(model, NuSVC) else None
+        found = verify(model.fit(X, labels, sample_weight=weight), X, labels, weight)
+        assert found, str(found)

@@ -14,7 +14,7 @@ from maxmargin.embeddings._base import Embedding
 from maxmargin.runtime.blas_threads import blas_threads_for
 
 #: Directions along which rows are compared, and the distance of rows that are the same one, in
-#: units of the rounding of the narrower type.
+#: units of the rounding of the narrower type where types differ.
 _DIRECTIONS, _ROUNDING = 4, 4.0
 
 
@@ -28,21 +28,26 @@ class KnownRows:
     def __init__(self, X: Matrix) -> None:
         directions = np.random.default_rng(0).normal(size=(X.shape[1], _DIRECTIONS))
         self._directions = directions / np.linalg.norm(directions, axis=0)
-        self._eps = float(np.finfo(X.dtype).eps)
+        self._dtype = X.dtype
         products, reach = self._products(X)
         order = np.argsort(products[:, 0], kind="stable")
-        apart = np.abs(np.diff(products[order], axis=0)).max(axis=1)
-        begins = np.flatnonzero(np.append(True, apart > reach[order[1:]]))
-        self._places = np.minimum.reduceat(order, begins)  # the first of each set of equal rows
-        self._known = products[order[begins]]
+        apart = np.append(np.inf, np.abs(np.diff(products[order], axis=0)).max(axis=1))
+        begins = np.flatnonzero(apart > reach[order])
+        sizes = np.diff(np.append(begins, len(order)))
+        #: The first row that equals each row of X.
+        self.first = np.empty(len(order), dtype=np.intp)
+        self.first[order] = np.repeat(np.minimum.reduceat(order, begins), sizes)
+        distinct = order[apart > 0.0]
+        self._known, self._places = products[distinct], self.first[distinct]
 
     def _products(self, X: Matrix) -> tuple[Array, Array]:
         """Return those of each row, and by how much rounding may change them."""
-        eps = max(self._eps, float(np.finfo(X.dtype).eps))
+        coarser = np.float64 if X.dtype == self._dtype else np.float32
         X = X.astype(np.float64, copy=False)
         with blas_threads_for(X.shape[0] * self._directions.size), np.errstate(over="ignore"):
             products = np.asarray(X @ self._directions)
-            reach = (_ROUNDING * eps + X.shape[1] * np.finfo(np.float64).eps) * row_norms(X)
+            eps = _ROUNDING * np.finfo(coarser).eps + X.shape[1] * np.finfo(np.float64).eps
+            reach = eps * row_norms(X)
         return products, np.where(np.isfinite(reach), reach, 0.0)
 
     def find(self, X: Matrix) -> NDArray[np.intp]:

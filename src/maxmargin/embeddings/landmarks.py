@@ -47,7 +47,7 @@ def _distinct(X: Matrix, rows: NDArray[np.intp]) -> NDArray[np.intp]:
     if X.dtype.kind != "f":
         return rows
     some = X[rows]
-    return rows[np.unique(KnownRows(some).find(some))]
+    return rows[np.unique(KnownRows(some).first)]
 
 
 def _by_distance(

@@ -135,7 +135,7 @@ class LaplacianEigenmaps(Manifold):
             self._keep(coordinates, sets_of_equals(X, self._no_distance))
         else:
             self._known = KnownRows(X)
-            self._keep(coordinates, self._known.find(X))
+            self._keep(coordinates, self._known.first)
         self._sparse = sparse.issparse(X)
         return self
 
@@ -299,7 +299,7 @@ class LocallyLinearEmbedding(Manifold):
         values, vectors = smallest_of_reconstruction(
             (apart.T @ apart).tocsr(), pieces_of(graph, k), k + 1
         )
-        self._keep((vectors * signs_of(vectors))[:, 1:], self._known.find(X))
+        self._keep((vectors * signs_of(vectors))[:, 1:], self._known.first)
         self._sparse = sparse.issparse(X)
         self.reconstruction_error_ = float(values[1:].sum())
         return self

@@ -55,10 +55,16 @@ def wild_columns(kernel: Kernel, X: Matrix) -> str:
 
 
 def _widths(X: Matrix) -> Array:
-    """Return the distance of the largest from the smallest value of each column, of some rows."""
+    """Return the distance of the largest from the smallest value of each column, of some rows.
+
+    What is constant up to rounding has none.
+    """
     some = X[:: max(1, X.size // _VALUES)]
-    width = some.max(axis=0) - some.min(axis=0)
-    return np.ravel(width.toarray() if sparse.issparse(width) else width)
+    ends = (some.max(axis=0), some.min(axis=0))
+    high, low = (np.ravel(end.toarray() if sparse.issparse(end) else end) for end in ends)
+    rounding = 1e-12 if X.dtype == np.float64 else 1e-6
+    apart = high - low > rounding * np.maximum(np.abs(high), np.abs(low))
+    return np.where(apart, high - low, 0.0)
 
 
 def _stored_widths(X: Matrix) -> Array:
@@ -94,10 +100,10 @@ def vanishing_kernel(kernel: Kernel, X: Matrix) -> str:
             return ""
     if not differ.any():
         return ""
+    rule = ", or give gamma='scale'" if isinstance(kernel, Gaussian) else ""
     return (
         f"gamma={kernel.gamma:g} is so large that the kernel of two different samples is below"
-        f" {_VANISHED:g}, so that nothing is learnt but the samples themselves: lower it, or give"
-        " gamma='scale'."
+        f" {_VANISHED:g}, so that nothing is learnt but the samples themselves: lower it{rule}."
     )
 
 

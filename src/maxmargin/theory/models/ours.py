@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.data.arrays import Array
 from maxmargin.data.checks import LARGEST_C
+from maxmargin.data.targets import relative_costs
 from maxmargin.estimators import (
     SVC,
     SVR,
@@ -28,7 +29,6 @@ from maxmargin.estimators import (
     OneClassSVM,
     PegasosClassifier,
 )
-from maxmargin.data.targets import relative_costs
 from maxmargin.kernels import (
     Kernel,
     Linear,
